@@ -84,6 +84,7 @@ class Connection:
         self._untaken: Pending[Any] | None = None
         self._served = False
         self._healthy_end = False
+        self.known = False  # whether a broker has served this client before
 
     @property
     def failure(self) -> KGroupError | None:
@@ -390,9 +391,8 @@ class Connection:
         sasl = self._settings.security.sasl
         if sasl is not None and not self._ready.is_set():
             return f"{ended} while we authenticated by {sasl.mechanism.value}"
-        unknown = sasl is None and not self._served
+        unknown = sasl is None and not self._served and not self.known
         if unknown and self._ready.is_set() and self._line.oldest is not None:
-            # What a SASL listener does to whoever asks without saying who asks.
             return f"{ended} at the first request; does this listener want SASL?"
         return ended
 

@@ -191,6 +191,7 @@ class Pool:
         self._serial += 1
         identity = ConnectionId(self._serial, endpoint, lane)
         connection = Connection(identity, self._settings, self._ports, self._trace, self._ended)
+        connection.known = self._in_use()
         self._connections[endpoint, lane] = connection
         self._dialled_at[self._serial] = self._ports.clock()
         self._tasks.start_soon(connection.run)

@@ -48,6 +48,17 @@ async def test_a_broker_that_is_gone_is_warned_of_once_until_it_has_answered_aga
     assert all("node 2 at broker-2:9092" in line for line in told)
 
 
+async def test_a_connection_cut_after_others_were_served_says_nothing_of_sasl(
+    scripted: ScriptedCluster,
+) -> None:
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        scripted.broker(2).on(HeartbeatRequest, HungUp())
+        with pytest.raises(ConnectionLostError) as caught:
+            await cluster.send(2, BEAT, lane=Lane.HEARTBEAT, timeout=5)
+    assert "SASL" not in str(caught.value)
+
+
 async def test_a_broker_known_by_two_names_is_warned_of_once(
     scripted: ScriptedCluster, caplog: pytest.LogCaptureFixture
 ) -> None:

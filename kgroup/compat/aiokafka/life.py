@@ -78,8 +78,8 @@ class Host:
 
 log = logging.getLogger(__name__)
 
-_LONGEST_STOP: Final = 10.0
-"""Seconds after which `stop()` returns whatever brokers do."""
+_LONGEST_STOP: Final = 7.0
+"""Seconds for closing: with what ends it when brokers are silent, `stop()` takes ten at most."""
 
 
 class Life:
