@@ -1,0 +1,239 @@
+"""Put the four classes through the same outages, and print what each program does.
+
+`python -m tests.dropin.outages [--json FILE] [--only WORD]`; twelve minutes on a real Kafka 4.3.1.
+
+Decides: the outages, and the words of the table in `docs/drop-in.md`.
+Never: judges: a reader compares the columns.
+"""
+
+import argparse
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+
+from kgroup.codes import ErrorCode
+from kgroup.testing import InProcessBroker
+from kgroup.testing.kafka.local import LocalKafka, start_local
+from kgroup.testing.kafka.supply import find_program
+from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest, OffsetCommitRequest
+from tests.dropin.outages.program import CLASSES, STYLES
+
+_VERSION = "4.3.1"
+_FROZEN = (3, 6, 15, 40, 70)
+_AFTER = 25.0
+"""Seconds in which a program has to read again once an outage is over."""
+
+_CODES = (14, 15, 16, 22, 25, 27, 82, 112)
+_REQUESTS = {
+    "commit": OffsetCommitRequest,
+    "join": JoinGroupRequest,
+    "heartbeat": HeartbeatRequest,
+}
+
+
+@dataclass(slots=True)
+class Running:
+    """One program under way, and what it has printed."""
+
+    client: str
+    style: str
+    process: subprocess.Popen[str]
+    lines: list[dict[str, object]] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, client: str, style: str, bootstrap: str, topic: str) -> "Running":
+        group = f"outage-{secrets.token_hex(4)}"
+        words = [sys.executable, "-m", "tests.dropin.outages.program"]
+        process = subprocess.Popen(
+            [*words, client, style, bootstrap, topic, group],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        running = cls(client, style, process)
+        Thread(target=running._listen, daemon=True).start()
+        return running
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(json.loads(line))
+
+    def reads_after(self, at: float) -> float | None:
+        """Return the seconds from an instant to the first record read after it."""
+        times = [float(str(line["at"])) for line in self.lines if "read" in line]
+        return next((time - at for time in times if time > at), None)
+
+    def died(self) -> dict[str, object] | None:
+        return next((line for line in self.lines if "died" in line), None)
+
+    def verdict(self, began: float, over: float) -> str:
+        """Say in a few words what became of it."""
+        died = self.died()
+        if died is not None:
+            return f"dies of `{died['died']}` after {float(str(died['at'])) - began:.0f} s"
+        after = self.reads_after(over)
+        return "reads nothing more" if after is None else f"reads on after {after:.0f} s"
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def everybody() -> Iterator[tuple[str, str]]:
+    """Return each client with each of its programs."""
+    for client in CLASSES:
+        original = "kafka-python" if client.endswith("kafka-python") else "aiokafka"
+        for style in STYLES[original]:
+            yield client, style
+
+
+def wait_for(is_so: Callable[[], object], seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if is_so():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@contextmanager
+def writer(bootstrap: str, topic: str) -> Iterator[None]:
+    """Have a hundred records a second written to a topic."""
+    lines = subprocess.Popen(["seq", "1000000"], stdout=subprocess.PIPE)
+    words = [sys.executable, "-m", "kgroup.cli", "produce", topic, "--rate", "100"]
+    process = subprocess.Popen(
+        [*words, "--bootstrap", bootstrap], stdin=lines.stdout, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        lines.kill()
+
+
+def through(name: str, kafka: LocalKafka, outage: Callable[[LocalKafka], None]) -> dict[str, str]:
+    """Put every program through one outage, and return what became of each."""
+    topic = f"outages-{secrets.token_hex(4)}"
+    programs: list[Running] = []
+    try:
+        with writer(kafka.bootstrap, topic):
+            time.sleep(2.0)
+            programs += [Running.begin(*each, kafka.bootstrap, topic) for each in everybody()]
+            if not wait_for(lambda: all(each.lines for each in programs), 60.0):
+                silent = [f"{each.client}, {each.style}" for each in programs if not each.lines]
+                print(f"{name}: never began: {silent}", file=sys.stderr)
+            time.sleep(3.0)
+            began = time.monotonic()
+            outage(kafka)
+            over = time.monotonic()
+            time.sleep(_AFTER)
+            return {f"{each.client}, {each.style}": each.verdict(began, over) for each in programs}
+    finally:
+        for each in programs:
+            each.end()
+
+
+def frozen(seconds: float) -> Callable[[LocalKafka], None]:
+    def outage(kafka: LocalKafka) -> None:
+        for pid in kafka.pids.values():
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(seconds)
+        for pid in kafka.pids.values():
+            os.kill(pid, signal.SIGCONT)
+
+    return outage
+
+
+def restarted(kafka: LocalKafka) -> None:
+    (node,) = kafka.nodes
+    kafka.stop(node)
+    kafka.restart(node)
+
+
+def coordinator_moved(kafka: LocalKafka) -> None:
+    """Have each broker of three go and come back, so that every coordinator has moved once."""
+    for node in kafka.nodes:
+        if node != 100:
+            kafka.stop(node)
+            kafka.restart(node)
+
+
+def answered(request: str, code: int) -> dict[str, str]:
+    """Have one request of each class answered with an error, on brokers in the process."""
+    found: dict[str, str] = {}
+    for client in CLASSES:
+        style = "poll" if client.endswith("kafka-python") else "async for"
+        broker = InProcessBroker(topics={"t": 2})
+        for number in (0, 1):
+            broker.partition("t", number).append(*["first"] * 1000)
+        with broker.serve() as served:
+            if request == "join":
+                broker.answers.error(JoinGroupRequest, code)
+            program = Running.begin(client, style, served.bootstrap, "t")
+            try:
+                wait_for(lambda: program.lines, 20.0)  # noqa: B023 - called at once
+                if request != "join":
+                    broker.answers.error(_REQUESTS[request], code)
+                began = time.monotonic()
+                for number in range(60):
+                    if program.died():
+                        break
+                    broker.partition("t", number % 2).append(*["more"] * 20)
+                    time.sleep(0.15)
+                died = program.died()
+                late = program.reads_after(began + 6.0) is not None
+                found[client] = (
+                    f"dies of `{died['died']}`" if died else "reads on" if late else "stands still"
+                )
+            finally:
+                program.end()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.dropin.outages")
+    parser.add_argument("--json", type=Path, help="write the outcomes there, too")
+    parser.add_argument("--only", default="", help="only outages whose name holds this word")
+    wanted = parser.parse_args()
+    rows: dict[str, dict[str, str]] = {}
+
+    def note(name: str, made: Callable[[], dict[str, str]]) -> None:
+        if wanted.only in name:
+            rows[name] = made()
+            print(json.dumps({name: rows[name]}, indent=1), file=sys.stderr, flush=True)
+            if wanted.json is not None:
+                wanted.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+    program = find_program(_VERSION)
+    kafka = start_local(program, _VERSION, 1)
+    try:
+        for seconds in _FROZEN:
+            name = f"broker frozen for {seconds} s"
+            note(name, lambda name=name, s=seconds: through(name, kafka, frozen(s)))  # type: ignore[misc]
+        note("broker restarted", lambda: through("broker restarted", kafka, restarted))
+    finally:
+        kafka.close()
+    if wanted.only in "coordinator moved":
+        three = start_local(program, _VERSION, 3)
+        try:
+            note("coordinator moved", lambda: through("moved", three, coordinator_moved))
+        finally:
+            three.close()
+    for request in _REQUESTS:
+        for code in _CODES:
+            name = f"{request} answered {code} {ErrorCode(code).name}"
+            note(name, lambda r=request, c=code: answered(r, c))  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    main()
