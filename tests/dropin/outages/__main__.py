@@ -170,34 +170,41 @@ def coordinator_moved(kafka: LocalKafka) -> None:
 
 def answered(request: str, code: int) -> dict[str, str]:
     """Have one request of each class answered with an error, on brokers in the process."""
-    found: dict[str, str] = {}
-    for client in CLASSES:
-        style = "poll" if client.endswith("kafka-python") else "async for"
-        broker = InProcessBroker(topics={"t": 2})
-        for number in (0, 1):
-            broker.partition("t", number).append(*["first"] * 1000)
-        with broker.serve() as served:
-            if request == "join":
-                broker.answers.error(JoinGroupRequest, code)
-            program = Running.begin(client, style, served.bootstrap, "t")
-            try:
-                wait_for(lambda: program.lines, 20.0)  # noqa: B023 - called at once
-                if request != "join":
-                    broker.answers.error(_REQUESTS[request], code)
-                began = time.monotonic()
-                for number in range(60):
-                    if program.died():
-                        break
-                    broker.partition("t", number % 2).append(*["more"] * 20)
-                    time.sleep(0.15)
-                died = program.died()
-                late = program.reads_after(began + 6.0) is not None
-                found[client] = (
-                    f"dies of `{died['died']}`" if died else "reads on" if late else "stands still"
-                )
-            finally:
-                program.end()
-    return found
+    return {client: answered_to(client, request, code) for client in CLASSES}
+
+
+def answered_to(client: str, request: str, code: int) -> str:
+    """Have one request of a class answered with an error, and say what became of it."""
+    style = "poll" if client.endswith("kafka-python") else "async for"
+    broker = InProcessBroker(topics={"t": 2})
+    for number in (0, 1):
+        broker.partition("t", number).append(*["first"] * 1000)
+    with broker.serve() as served:
+        if request == "join":
+            broker.answers.error(JoinGroupRequest, code)
+        program = Running.begin(client, style, served.bootstrap, "t")
+        try:
+            wait_for(lambda: program.lines, 20.0)
+            if request != "join":
+                broker.answers.error(_REQUESTS[request], code)
+            began = time.monotonic()
+            feed(broker, program)
+            died = program.died()
+            if died is not None:
+                return f"dies of `{died['died']}`"
+            late = program.reads_after(began + 6.0) is not None
+            return "reads on" if late else "stands still"
+        finally:
+            program.end()
+
+
+def feed(broker: InProcessBroker, program: Running) -> None:
+    """Write on for nine seconds, or until the program dies."""
+    for number in range(60):
+        if program.died():
+            return
+        broker.partition("t", number % 2).append(*["more"] * 20)
+        time.sleep(0.15)
 
 
 def main() -> None:
