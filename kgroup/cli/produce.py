@@ -18,11 +18,12 @@ import anyio
 import typer
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from rich.console import Console
 
 from kgroup.cli.connecting import Common, perform
+from kgroup.cli.tables import screen
 from kgroup.codes import ErrorCode
-from kgroup.errors import ArgumentError, BrokerError
+from kgroup.errors import ArgumentError
+from kgroup.net.admin import NewTopic, create_topics, describe_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.producer import Producer
 from kgroup.types import TopicPartition
@@ -38,8 +39,6 @@ _M: Final = 0x5BD1E995
 _BITS: Final = 0xFFFFFFFF
 
 _AHEAD: Final = 2 * _BATCH
-_MISSING: Final = 0.2
-"""Seconds between two looks for a topic that a broker is making."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class Asked:
     """What is to be written.
 
     Args:
-        topic: its name.
+        topic: its name; it is made when it is missing.
         file: where the lines stand; None for standard input.
         key: of every record, None for none.
         json_lines: whether a line is an object as `kgroup consume --json` prints it.
@@ -55,7 +54,7 @@ class Asked:
         count: most records, None for all lines.
     """
 
-    topic: Annotated[str, typer.Argument(help="The topic; a broker may make it.")]
+    topic: Annotated[str, typer.Argument(help="The topic; it is made when it is missing.")]
     file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Lines to write; standard input without.")
     ] = None
@@ -92,7 +91,7 @@ def produce(asked: Asked, common: Common) -> None:
         print(json.dumps({"topic": asked.topic, "records": run.stored}))
     else:
         text = f"stored {run.stored} records in {asked.topic}"
-        Console(stderr=True).print(text, highlight=False)
+        screen(stderr=True).print(text, markup=False, highlight=False)
     if run.signal is not None:
         raise typer.Exit(_SIGNALLED + run.signal)
 
@@ -178,21 +177,19 @@ async def _produce(cluster: Cluster, asked: Asked, *, timeout: float) -> _Run:
 
 
 async def _partitions(cluster: Cluster, topic: str, timeout: float) -> int:
-    """Return how many partitions a topic has, once a broker knows it or has made it.
+    """Return how many partitions a topic has; make it first when it is missing.
 
     Raises:
-        BrokerError: the broker refuses, or there is no such topic in time.
+        BrokerError: the broker refuses to make it.
+        TimeoutError: it was not made in time.
     """
-    error = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    with anyio.move_on_after(timeout):
-        while True:
-            view = await cluster.look_up(frozenset({topic}), timeout, may_create=True)
-            found = view.topics.get(topic)
-            if found is not None and found.partitions:
-                return len(found.partitions)
-            error = error if found is None else found.error
-            await anyio.sleep(_MISSING)
-    raise BrokerError("METADATA", error, f"topic {topic}; make it: kgroup topics create {topic}")
+    names = frozenset({topic})
+    found = (await cluster.look_up(names, timeout)).topics.get(topic)
+    if found is None or found.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        made = await create_topics(cluster, [NewTopic(topic)], timeout=timeout)
+        if made:
+            screen(stderr=True).print(f"made topic {topic}, which was missing", markup=False)
+    return len((await describe_topics(cluster, names, timeout=timeout))[topic].partitions)
 
 
 async def _read(asked: Asked, send: MemoryObjectSendStream[Line]) -> None:

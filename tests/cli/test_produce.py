@@ -15,7 +15,7 @@ from kgroup.cli.produce import Line, murmur2, read_line, send_lines
 from kgroup.errors import ArgumentError
 from kgroup.net.cluster import Cluster
 from kgroup.net.settings import NetSettings
-from kgroup.testing import InProcessBroker
+from kgroup.testing import BrokerSettings, InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.records import NewRecord
 
@@ -110,6 +110,18 @@ def test_the_command_writes_standard_input_and_says_how_much(
         assert run(["produce", "t", "--count", "2", "--bootstrap", served.bootstrap]) == 0
         assert values(broker, 0) == [b"one", b"two"]
     assert "stored 2 records in t" in capsys.readouterr().err
+
+
+def test_a_missing_topic_is_made_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broker = InProcessBroker(settings=BrokerSettings(auto_create_topics=False))
+    lines = tmp_path / "lines"
+    lines.write_text("one\n")
+    with broker.serve() as served:
+        assert run(["produce", "new", "--file", str(lines), "--bootstrap", served.bootstrap]) == 0
+    assert [record.value for record in broker.partition("new", 0).records()] == [b"one"]
+    assert "made topic new, which was missing" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_read_is_named(
