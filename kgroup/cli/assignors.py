@@ -30,6 +30,7 @@ from kgroup.assignors.simulator import (
     Optimum,
     Outcome,
     Scenario,
+    assumed,
     in_words,
     play,
     read_events,
@@ -211,6 +212,9 @@ def simulate(asked: Simulation, common: Common) -> None:
         print_whole(wide, narrow)
         if screen().is_terminal:
             screen().print(LEGEND, style="dim")
+    for run in runs:
+        if run.assumed is not None:
+            screen(stderr=True).print(f"note: {on_one_line(run.assumed)}", markup=False)
     if asked.live is not None:
         told = f"group {asked.live} was only asked about, nothing was changed"
         screen(stderr=True).print(told, markup=False)
@@ -293,7 +297,10 @@ def run_all(
         ArgumentError: an event does not fit, or an assignor does not support the protocol.
     """
     protocol = None if asked.protocol is None else RebalanceProtocol(asked.protocol.value)
-    runs = [_run(scenario, each, label, protocol, tell) for label, each in assignors.items()]
+    runs = [
+        replace(_run(scenario, each, label, protocol, tell), assumed=assumed(scenario, each))
+        for label, each in assignors.items()
+    ]
     return (*runs, _run(scenario, Optimum(), OPTIMUM, None, tell))
 
 

@@ -1,15 +1,18 @@
 """A live group as the beginning of a simulation.
 
 Decides: which groups can be simulated, and that one in the middle of a rebalance is waited for:
-a coordinator tells subscriptions only of a group that is Stable.
+a coordinator tells subscriptions, with their user data, only of a group that is Stable, and only
+those for the assignor in use.
 Never: joins the group or changes anything: it asks for a description and for metadata.
 KIPs: 881 (racks of members and replicas).
 """
 
+from dataclasses import replace
 from typing import Final
 
 import anyio
 
+from kgroup.assignors import BUILT_IN
 from kgroup.assignors.simulator import Scenario, SimulatedMember, SimulatedTopic
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, IllegalStateError
@@ -45,11 +48,12 @@ async def describe_live(cluster: Cluster, group_id: str, *, timeout: float) -> S
         TimeoutError: no answer in time.
     """
     group = await _settled(cluster, group_id, timeout)
-    members = tuple(_member(group_id, member) for member in group.members or ())
+    members = tuple(_member(group, member) for member in group.members or ())
     wanted = frozenset().union(*(member.topics for member in members))
     now = cluster.ports.wall()
     topics = await _topics(cluster, wanted, timeout)
-    return Scenario(topics, tuple(_with_known(member, topics) for member in members), (), now)
+    known = tuple(_with_known(member, topics) for member in members)
+    return Scenario(topics, known, (), now, group.assignor)
 
 
 async def _settled(cluster: Cluster, group_id: str, timeout: float) -> GroupDescription:
@@ -87,11 +91,12 @@ def _check_kind(group: GroupDescription) -> None:
         )
 
 
-def _member(group_id: str, member: GroupMember) -> SimulatedMember:
-    if member.topics is None:
+def _member(group: GroupDescription, member: GroupMember) -> SimulatedMember:
+    said = member.subscription
+    if member.topics is None or said is None:
         raise IllegalStateError(
-            f"member {member.member_id!r} of group {group_id!r} sent a subscription that cannot "
-            "be read; describe the group in a file instead: --group FILE"
+            f"member {member.member_id!r} of group {group.group_id!r} sent a subscription that "
+            "cannot be read; describe the group in a file instead: --group FILE"
         )
     return SimulatedMember(
         member_id=member.member_id,
@@ -99,6 +104,8 @@ def _member(group_id: str, member: GroupMember) -> SimulatedMember:
         group_instance_id=member.group_instance_id,
         rack=member.rack,
         owned=member.partitions or (),
+        # A built-in assignor encodes what is owned, and that has changed since it was sent.
+        user_data=None if group.assignor in BUILT_IN else said.user_data or b"",
         assigned_user_data=member.user_data,
     )
 
@@ -110,14 +117,7 @@ def _with_known(member: SimulatedMember, topics: dict[str, SimulatedTopic]) -> S
         for tp in member.owned
         if tp.topic in member.topics and tp.partition < topics[tp.topic].partitions
     )
-    return SimulatedMember(
-        member_id=member.member_id,
-        topics=member.topics,
-        group_instance_id=member.group_instance_id,
-        rack=member.rack,
-        owned=owned,
-        assigned_user_data=member.assigned_user_data,
-    )
+    return replace(member, owned=owned)
 
 
 async def _topics(

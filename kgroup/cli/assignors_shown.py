@@ -48,12 +48,14 @@ class Run:
         protocol: what the members followed.
         outcomes: at the beginning and after each event, as far as it came.
         error: why it ended early, None when it did not.
+        assumed: what is taken for granted of what members send, None for nothing.
     """
 
     label: str
     protocol: RebalanceProtocol
     outcomes: tuple[Outcome, ...]
     error: Exception | None = None
+    assumed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ def _run_json(run: Run, shown: Shown) -> dict[str, Any]:
         "protocol": run.protocol.value,
         "outcomes": [_without(each, hidden) for each in outcomes],
         "error": None if run.error is None else str(run.error),
+        "assumed": run.assumed,
     }
 
 

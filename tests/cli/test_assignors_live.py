@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from docs.examples.assignors.weighted import WeightedAssignor
+from kgroup.assignors import BUILT_IN, LastAssignment
 from kgroup.assignors.simulator import Scenario, SimulatedMember, SimulatedTopic
+from kgroup.cli.assignors import Simulation, run_all
 from kgroup.cli.assignors_live import describe_live
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, IllegalStateError, UnauthorizedError
@@ -27,6 +30,7 @@ from kgroup.wire.messages import (
     ListGroupsRequest,
     ListGroupsResponse,
 )
+from kgroup.wire.user_data import encode_sticky_user_data
 from tests.cli.stage import T0, T1, on, shelf_with
 from tests.consumer.shelf import Shelf
 
@@ -179,3 +183,44 @@ async def test_a_group_and_a_topic_that_are_refused_are_named() -> None:
     shelf = shelf_of(described("a"))
     shelf.topics["t"].error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     await refuses(shelf, UnauthorizedError, "t")
+
+
+# -- user data -----------------------------------------------------------------------------------
+
+
+def weighted(name: str, capacity: int) -> DescribedGroupMember:
+    """Return a member of the weighted assignor that owns nothing yet."""
+    data = WeightedAssignor(capacity).encode_user_data(LastAssignment(), None)
+    metadata = encode_subscription(MemberSubscription(topics=("t",), user_data=data))
+    return described(name, member_metadata=metadata)
+
+
+async def test_members_of_an_assignor_of_ones_own_are_divided_by_what_they_sent() -> None:
+    shelf = Shelf(t=12)
+    members = (weighted("a", 2), weighted("b", 4), weighted("c", 6))
+    shelf.broker(1).on(DescribeGroupsRequest, answer(*members, protocol_data="weighted"))
+    found = await look(shelf)
+    (run, _) = run_all(found, {"weighted": WeightedAssignor()}, Simulation(), lambda _: None)
+    sizes = [len(owned) for owned in run.outcomes[0].owned.values()]
+    assert (sizes, run.assumed) == ([2, 4, 6], None)
+
+
+async def test_what_members_of_another_assignor_would_send_is_said_to_be_unknown() -> None:
+    found = await look(shelf_of(described("a", (T0,)), described("b", (T1,))))
+    (run, _) = run_all(found, {"w": WeightedAssignor()}, Simulation(), lambda _: None)
+    assert run.assumed is not None
+    assert run.assumed.startswith("what members would send to weighted is not known")
+
+
+async def test_claims_of_a_built_in_assignor_are_not_taken_from_the_last_round_but_one() -> None:
+    data = encode_sticky_user_data((T0, T1), 1)
+    metadata = encode_subscription(MemberSubscription(topics=("t",), user_data=data))
+    members = (described("a", (T0,), member_metadata=metadata), described("b", (T1,)))
+    found = await look(shelf_of(*members, protocol_data="sticky"))
+    (run, _) = run_all(found, {"sticky": BUILT_IN["sticky"]}, Simulation(), lambda _: None)
+    assert run.outcomes[0].moves == 0
+
+
+async def test_a_member_that_sent_no_user_data_sends_none() -> None:
+    found = await look(shelf_of(described("a"), protocol_data="weighted"))
+    assert (found.members[0].user_data, found.assignor) == (b"", "weighted")

@@ -14,6 +14,7 @@ for outcome in play(scenario, BUILT_IN["range"]):
   it settles
 - `scenario`: What is simulated: topics, members and what they hold, and what happens to them in
   turn
+- `sending`: Which user data members send to an assignor, when a group was seen with one in use
 """
 
 from kgroup.assignors.simulator.documents import (
@@ -38,6 +39,7 @@ from kgroup.assignors.simulator.scenario import (
     Wait,
     in_words,
 )
+from kgroup.assignors.simulator.sending import assumed
 
 __all__ = [
     "EXAMPLES",
@@ -55,6 +57,7 @@ __all__ = [
     "SimulatedTopic",
     "Subscribe",
     "Wait",
+    "assumed",
     "in_words",
     "outcome_document",
     "play",

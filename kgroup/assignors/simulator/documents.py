@@ -6,7 +6,7 @@ a written scenario can be read again.
 Never: reads or writes a file; plays anything.
 
     scenario: {"topics": {NAME: topic}, "members": [member], "events": [event],
-               "now": SECONDS, "runs": anything, not read}
+               "now": SECONDS, "assignor": NAME, "runs": anything, not read}
     topic:    COUNT | {"partitions": COUNT, "racks": [[RACK or null, ...], ...]}
     member:   {"member_id": ID, "topics": [NAME], "group_instance_id": ID, "rack": RACK,
                "owned": {NAME: [NUMBER]}, "user_data": BASE64, "assigned_user_data": BASE64}
@@ -44,6 +44,7 @@ from kgroup.wire.partition_runs import runs_of
 
 __all__ = ["Document", "outcome_document", "read_events", "read_scenario", "scenario_document"]
 
+_SCENARIO: Final = ("topics", "members", "events", "now", "assignor", "runs")
 _MEMBER: Final = (
     *("member_id", "topics", "group_instance_id", "rack", "owned"),
     *("user_data", "assigned_user_data"),
@@ -62,7 +63,7 @@ def read_scenario(text: str | bytes, *, source: str = "scenario") -> Scenario:
     Raises:
         ArgumentError: it is no JSON or no scenario, or it contradicts itself.
     """
-    found = parse(text, source).record(("topics", "members", "events", "now", "runs"), ("topics",))
+    found = parse(text, source).record(_SCENARIO, ("topics",))
     topics = {
         name: _topic(field)
         for name, field in found["topics"].mapping("an object of topics by name").items()
@@ -70,9 +71,10 @@ def read_scenario(text: str | bytes, *, source: str = "scenario") -> Scenario:
     members = found["members"].items("a list of members") if "members" in found else []
     events = found["events"].items("a list of events") if "events" in found else []
     now = found["now"].number("seconds since the epoch") if "now" in found else 0.0
+    assignor = _text(found, "assignor", "the name of an assignor")
     read = tuple(map(_member, members)), tuple(map(_event, events))
     try:
-        return Scenario(topics, *read, now)
+        return Scenario(topics, *read, now, assignor)
     except ArgumentError as error:
         raise ArgumentError(f"{source}: {error.argument}", error.value, error.expected) from None
 
@@ -242,6 +244,7 @@ def scenario_document(scenario: Scenario) -> Document:
         "members": [_writing_member(member) for member in scenario.members],
         "events": [_writing_event(event) for event in scenario.events],
     }
+    document |= _present("assignor", scenario.assignor)
     return {**document, "now": scenario.now} if scenario.now else document
 
 

@@ -26,6 +26,7 @@ from kgroup.assignors.simulator.measures import (
 from kgroup.assignors.simulator.population import Change, Step, changes
 from kgroup.assignors.simulator.rounds import Held, Play, Situation, Tally, settle
 from kgroup.assignors.simulator.scenario import Event, Scenario
+from kgroup.assignors.simulator.sending import addressed
 from kgroup.assignors.sticky import StickyAssignor
 from kgroup.errors import ArgumentError, AssignorError
 from kgroup.types import RebalanceProtocol
@@ -114,7 +115,8 @@ def play(
         known = ", ".join(each.value for each in supported)
         expected = f"one that {assignor.name!r} supports: {known}"
         raise ArgumentError("protocol", chosen.value, expected)
-    return _outcomes(scenario, changes(scenario), Play(assignor, chosen, clock))
+    met = addressed(scenario, assignor)
+    return _outcomes(met, changes(met), Play(assignor, chosen, clock))
 
 
 def _outcomes(scenario: Scenario, story: tuple[Change, ...], how: Play) -> Iterator[Outcome]:

@@ -21,6 +21,7 @@ from kgroup.assignors.numbering import Numbered
 from kgroup.assignors.simulator.measures import Owned
 from kgroup.assignors.simulator.population import Population
 from kgroup.assignors.simulator.scenario import SimulatedMember
+from kgroup.assignors.simulator.sending import encoded
 from kgroup.errors import AssignorError
 from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.wire.partition_runs import runs_of
@@ -218,7 +219,7 @@ def _subscription(
         user_data: bytes | None = member.user_data
     elif isinstance(assignor, UserDataAssignor):
         last = LastAssignment(held.owned, held.user_data)
-        user_data = _encoded(assignor, last, held.generation_id)
+        user_data = encoded(assignor, last, held.generation_id)
     else:
         user_data = held.user_data
     return Member(
@@ -230,12 +231,3 @@ def _subscription(
         generation_id=held.generation_id,
         user_data=user_data,
     )
-
-
-def _encoded(
-    assignor: UserDataAssignor, last: LastAssignment, generation_id: int | None
-) -> bytes | None:
-    try:
-        return assignor.encode_user_data(last, generation_id)
-    except Exception as error:  # an assignor is foreign code: its run ends
-        raise AssignorError(assignor.name, [f"encode_user_data raised {error!r}"]) from error

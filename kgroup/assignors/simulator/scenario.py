@@ -235,6 +235,8 @@ class Scenario:
         members: at the beginning; may be none.
         events: in order; each is played until the group has settled.
         now: seconds since the epoch on the leader's clock when it begins.
+        assignor: which one was in use when the group was seen: user data is for it, and no other
+            is sent it; None sends it to whoever plays.
 
     Raises:
         ArgumentError: the description of the group contradicts itself. (Whether the events fit
@@ -245,6 +247,7 @@ class Scenario:
     members: tuple[SimulatedMember, ...] = ()
     events: tuple[Event, ...] = ()
     now: float = field(default=0.0)
+    assignor: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "topics", MappingProxyType(dict(self.topics)))
