@@ -27,6 +27,8 @@ Never: imports typer or rich itself, so that the message can be given without th
   says
 - `marshal_admin`: `kgroup marshal release`, `pause`, `resume` and `set-positions`: what changes a
   group
+- `marshal_hint`: What is said of a group that claims its partitions in a log, where it looks like
+  an empty one
 - `marshal_shown`: What `kgroup marshal` shows of a log of claims, and of its topic
 - `marshal_targets`: Which positions `kgroup marshal set-positions` is to set, as they are typed
 - `printing`: How records of `kgroup consume` leave the process: lines on standard output, a rate

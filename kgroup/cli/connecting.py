@@ -30,6 +30,7 @@ __all__ = [
     "connected",
     "consumer_config",
     "default_bootstrap",
+    "first_of",
     "options_of_file",
     "perform",
     "read_options",
@@ -234,7 +235,11 @@ def unwrapped(play: Callable[[], Awaitable[T]]) -> T:
     try:
         return anyio.run(play)
     except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        raise error from group
+        raise first_of(group) from group
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Return the error itself, out of the groups of the task groups it went through."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

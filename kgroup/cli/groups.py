@@ -5,14 +5,15 @@ Never: asks a coordinator itself; `kgroup.net.group_description` and `group_admi
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from kgroup.admin.groups import Eviction, delete_group, evict_members
 from kgroup.cli.connecting import Common, perform
+from kgroup.cli.marshal_hint import ClaimsOf, marshal_text
 from kgroup.cli.tables import Cell, make_table, screen
 from kgroup.cli.verbs import ask_first
 from kgroup.codes import ErrorCode
@@ -39,6 +40,9 @@ __all__ = [
     "partitions_in_words",
     "show",
 ]
+
+Marshal: TypeAlias = Mapping[str, bool | None]
+"""Of each group, whether it is a Marshal group; None when that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +90,17 @@ class Delete:
 
 def listing(common: Common) -> None:
     """List groups; exit code 1 when a broker could not be asked for all of its own."""
-    found = perform(common, lambda cluster: list_groups(cluster, timeout=common.timeout))
+    claims = ClaimsOf.of(common)
+
+    async def ask(cluster: Cluster) -> tuple[GroupListing, Marshal]:
+        listing = await list_groups(cluster, timeout=common.timeout)
+        return listing, await claims.look(cluster, listing.groups)
+
+    found, marshal = perform(common, ask)
     if common.as_json:
-        print(json.dumps([_group_json(group) for group in found.groups], indent=2))
+        print(json.dumps([_group_json(group, marshal) for group in found.groups], indent=2))
     else:
-        _show_listing(found)
+        _show_listing(found, marshal)
     for node_id, error in sorted(found.errors.items()):
         screen(stderr=True).print(f"node {node_id}: {error}", markup=False)
     if found.errors:
@@ -99,14 +109,20 @@ def listing(common: Common) -> None:
 
 def show(asked: OneGroup, common: Common) -> None:
     """Show a group: its members, where they run, and what each is assigned."""
-    group = perform(
-        common,
-        lambda cluster: describe_known_group(cluster, asked.group, timeout=common.timeout),
-    )
+    claims = ClaimsOf.of(common)
+
+    async def ask(cluster: Cluster) -> tuple[GroupDescription, Marshal]:
+        try:
+            group = await describe_known_group(cluster, asked.group, timeout=common.timeout)
+        except BrokerError as error:
+            raise await claims.explained(cluster, asked.group, error) from None
+        return group, await claims.look(cluster, [group])
+
+    group, marshal = perform(common, ask)
     if common.as_json:
-        print(json.dumps(_described_json(group), indent=2))
+        print(json.dumps(_described_json(group, marshal), indent=2))
     else:
-        _show_group(group)
+        _show_group(group, marshal)
 
 
 def evict(asked: Evict, common: Common) -> None:
@@ -175,30 +191,29 @@ async def delete_empty(cluster: Cluster, group: str, *, timeout: float) -> None:
 # -- what is shown -------------------------------------------------------------------------
 
 
-def _show_listing(found: GroupListing) -> None:
-    columns = ("group", "state", "members", "protocol type", "type", "assignor", "coordinator")
+def _show_listing(found: GroupListing, marshal: Marshal) -> None:
+    columns = ("group", "state", "members", "protocol type", "type", "assignor", "coordinator", "")
     rows = [
         (
             group.group_id,
-            group.state,
-            None if group.members is None else len(group.members),
+            None if marshal[group.group_id] else group.state,
+            None if group.members is None or marshal[group.group_id] else len(group.members),
             group.protocol_type,
             group.group_type.value,
             group.assignor,
             group.coordinator,
+            marshal_text(group.group_id) if marshal[group.group_id] else "",
         )
         for group in found.groups
     ]
     screen().print(make_table(columns, rows) if rows else "no groups that you may see")
 
 
-def _show_group(group: GroupDescription) -> None:
+def _show_group(group: GroupDescription, marshal: Marshal) -> None:
     console = screen()
-    facts = [
-        group.state,
-        f"{len(group.members or ())} members",
-        f"{group.group_type.value} protocol",
-    ]
+    facts = [group.state, f"{len(group.members or ())} members"]
+    facts = [marshal_text(group.group_id)] if marshal[group.group_id] else facts
+    facts += [] if marshal[group.group_id] else [f"{group.group_type.value} protocol"]
     facts += [f"assignor {group.assignor}"] if group.assignor else []
     title = f"{group.group_id}: {', '.join(facts)}, coordinator is node {group.coordinator}"
     console.print(title, markup=False, style="bold")
@@ -233,7 +248,7 @@ def _runs(numbers: Sequence[int]) -> str:
     return " ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def _group_json(group: GroupDescription) -> dict[str, Any]:
+def _group_json(group: GroupDescription, marshal: Marshal) -> dict[str, Any]:
     return {
         "group": group.group_id,
         "state": group.state,
@@ -242,12 +257,13 @@ def _group_json(group: GroupDescription) -> dict[str, Any]:
         "assignor": group.assignor,
         "members": None if group.members is None else len(group.members),
         "coordinator": group.coordinator,
+        "marshal": marshal[group.group_id],
     }
 
 
-def _described_json(group: GroupDescription) -> dict[str, Any]:
+def _described_json(group: GroupDescription, marshal: Marshal) -> dict[str, Any]:
     members = [_member_json(member) for member in group.members or ()]
-    return {**_group_json(group), "members": members}
+    return {**_group_json(group, marshal), "members": members}
 
 
 def _member_json(member: GroupMember) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from kgroup.admin.groups import GroupLag, PartitionLag, group_lag
 from kgroup.cli.connecting import Common, perform
+from kgroup.cli.marshal_hint import ClaimsOf, marshal_text
 from kgroup.cli.tables import Cell, make_table, screen
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
@@ -55,11 +56,13 @@ class Look:
         found: the group and its partitions.
         at: seconds on a clock that never goes back.
         before: the look before, None for the first.
+        marshal: whether it is a Marshal group, None when that is not known.
     """
 
     found: GroupLag
     at: float
     before: "Look | None" = None
+    marshal: bool | None = False
 
     def rates(self, tp: TopicPartition) -> tuple[float, float] | None:
         """Return records written and records committed per second, None when not known."""
@@ -88,7 +91,8 @@ def lag(asked: Asked, common: Common) -> None:
     """Show how far a group is behind, partition by partition; a failed partition says why."""
     with ExitStack() as stack:
         show = _shower(asked, common, stack)
-        perform(common, lambda cluster: watch(cluster, asked, show, timeout=common.timeout))
+        claims, timeout = ClaimsOf.of(common), common.timeout
+        perform(common, lambda cluster: watch(cluster, asked, show, claims, timeout=timeout))
 
 
 def _shower(asked: Asked, common: Common, stack: ExitStack) -> Show:
@@ -102,7 +106,9 @@ def _shower(asked: Asked, common: Common, stack: ExitStack) -> Show:
     return lambda look: live.update(lag_table(look), refresh=True)
 
 
-async def watch(cluster: Cluster, asked: Asked, show: Show, *, timeout: float) -> None:
+async def watch(
+    cluster: Cluster, asked: Asked, show: Show, claims: ClaimsOf, *, timeout: float
+) -> None:
     """Look and show: once, or again and again until cancelled.
 
     While watching, a look that fails is passed over as long as an earlier one worked, and a group
@@ -119,20 +125,22 @@ async def watch(cluster: Cluster, asked: Asked, show: Show, *, timeout: float) -
         try:
             topics = asked.topics or ()
             found = await group_lag(cluster, asked.group, topics=topics, timeout=timeout)
+            marshal = (await claims.look(cluster, [found.group]))[asked.group]
         except TimeoutError:
             if look is None or not asked.watch:
                 raise
         except BrokerError as error:
             if error.code != ErrorCode.GROUP_ID_NOT_FOUND or not asked.watch:
-                raise
+                raise await claims.explained(cluster, asked.group, error) from None
             look = None
             if not waiting:
-                screen(stderr=True).print(f"{error.message}; waiting for it", markup=False)
+                told = await claims.explained(cluster, asked.group, error)
+                screen(stderr=True).print(f"{told.message}; waiting for it", markup=False)
             waiting = True
         else:
             waiting = False
             previous = None if look is None else Look(look.found, look.at)
-            look = Look(found, clock(), previous)
+            look = Look(found, clock(), previous, marshal)
             show(look)
         if not asked.watch:
             return
@@ -146,7 +154,9 @@ def lag_table(look: Look) -> Group:
     """Return the table of one look, with totals below."""
     found = look.found
     members = found.group.members or ()
-    title = f"{found.group.group_id}: {found.group.state}, {len(members)} members"
+    said = f"{found.group.state}, {len(members)} members"
+    said = marshal_text(found.group.group_id) if look.marshal else said
+    title = f"{found.group.group_id}: {said}"
     columns = ["partition", "committed", "end", "lag", "owner", "metadata", ""]
     if look.before is not None:
         columns[4:4] = ["written/s", "read/s"]
@@ -182,6 +192,7 @@ def lag_json(look: Look) -> dict[str, Any]:
     return {
         "group": found.group.group_id,
         "state": found.group.state,
+        "marshal": look.marshal,
         "lag": found.total,
         "unknown": found.unknown,
         "partitions": [_row_json(look, row) for row in found.partitions],

@@ -144,7 +144,7 @@ class Shown:
         digest: whether a hash of what is known is shown, to be compared with another reader's.
     """
 
-    group: Annotated[str | None, typer.Option(metavar="NAME", help="Only this group.")] = None
+    group: Annotated[str | None, typer.Argument(help="Only this group.")] = None
     topics: Annotated[
         list[str] | None,
         typer.Option("--topic", metavar="NAME", help="Only this topic; may be repeated."),
@@ -166,7 +166,7 @@ class Scope:
         topics: only their keys; None for all.
     """
 
-    group: Annotated[str, typer.Option(metavar="NAME", help="Name of the group.")]
+    group: Annotated[str, typer.Argument(help="Name of the group.")]
     topics: Annotated[
         list[str] | None,
         typer.Option("--topic", metavar="NAME", help="Only this topic; may be repeated."),

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from kgroup.admin.groups import GroupLag, PartitionLag, group_lag
 from kgroup.cli.lag import Asked, Look, lag_json, lag_table, watch
+from kgroup.cli.marshal_hint import ClaimsOf
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.group_description import GroupDescription, GroupMember, GroupType
@@ -31,6 +32,13 @@ from kgroup.wire.messages import (
 )
 from tests.cli.stage import T0, T1, on, shelf_with
 from tests.consumer.shelf import Shelf
+
+WATCHED = Asked(group="g", watch=True, interval=2.0)
+
+
+def claims() -> ClaimsOf:
+    """Return what knows which groups claim in a log; there is none."""
+    return ClaimsOf("__marshal", 10)
 
 
 def shelf_of_group(owned: tuple[TopicPartition, ...] = (T0, T1)) -> Shelf:
@@ -147,7 +155,7 @@ async def test_a_topic_that_is_named_is_shown_whole_and_alone() -> None:
 async def test_a_look_without_watching_is_one_look() -> None:
     looks: list[Look] = []
     async with on(shelf_of_group()) as cluster:
-        await watch(cluster, Asked(group="g"), looks.append, timeout=10)
+        await watch(cluster, Asked(group="g"), looks.append, claims(), timeout=10)
     assert [look.found.total for look in looks] == [6]
 
 
@@ -167,7 +175,7 @@ async def test_watching_tells_how_fast_things_change() -> None:
 
     with pytest.raises(BaseExceptionGroup) as caught:
         async with on(shelf) as cluster:
-            await watch(cluster, Asked(group="g", watch=True, interval=2.0), show, timeout=10)
+            await watch(cluster, WATCHED, show, claims(), timeout=10)
     assert caught.group_contains(Enough)
     assert looks[0].rates(T0) is None
     assert [look.rates(T0) for look in looks[1:]] == [pytest.approx((5.0, 2.0))] * 2
@@ -221,7 +229,7 @@ async def test_watching_waits_for_a_group_that_is_not_there_and_says_so_once(
     async with on(shelf) as cluster, anyio.create_task_group() as tasks:
         tasks.start_soon(come_twice)
         with pytest.raises(Enough):
-            await watch(cluster, Asked(group="g", watch=True, interval=2.0), show, timeout=10)
+            await watch(cluster, WATCHED, show, claims(), timeout=10)
     assert [look.before for look in looks] == [None, None]
     told = capsys.readouterr().err.splitlines()
     assert told == ["there is no group 'g'; waiting for it"] * 2
@@ -233,7 +241,7 @@ async def test_a_look_without_watching_waits_for_no_group() -> None:
     looks: list[Look] = []
     async with on(shelf) as cluster:
         with pytest.raises(BrokerError, match="there is no group 'g'"):
-            await watch(cluster, Asked(group="g"), looks.append, timeout=10)
+            await watch(cluster, Asked(group="g"), looks.append, claims(), timeout=10)
     assert looks == []
 
 

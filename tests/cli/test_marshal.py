@@ -103,7 +103,7 @@ def test_settings_that_may_not_be_seen_are_a_warning(
 
 @pytest.mark.parametrize(
     "verb",
-    ["state", "watch --group g", "pause --group g", "resume --group g", "release --group g"],
+    ["state", "watch g", "pause g", "resume g", "release g"],
 )
 def test_without_a_log_of_claims_the_way_out_is_told(verb: str, capsys: Shown) -> None:
     assert "`kgroup marshal init` makes it" in failed(verb, capsys)
@@ -139,9 +139,9 @@ def test_the_state_can_be_of_one_group_and_topic(brokers: InProcessBroker, capsy
     writer = laid(brokers)
     for group, topic in (("g", "t"), ("g", "u"), ("h", "t")):
         writer.claim(topic=topic, group=group)
-    (group,) = did("state --group g --topic t", capsys)["groups"]
+    (group,) = did("state g --topic t", capsys)["groups"]
     assert (group["group"], [key["topic"] for key in group["keys"]]) == ("g", ["t"])
-    assert did("state --group nobody", capsys)["groups"][0]["keys"] == []
+    assert did("state nobody", capsys)["groups"][0]["keys"] == []
 
 
 def test_the_state_is_a_table_for_a_person_and_plays_no_tricks(
@@ -161,14 +161,14 @@ def test_the_state_is_a_table_for_a_person_and_plays_no_tricks(
 
 def test_a_pause_is_seen_and_ends(brokers: InProcessBroker, capsys: Shown) -> None:
     laid(brokers)
-    paused = did("pause --group g --for 60", capsys)
+    paused = did("pause g --for 60", capsys)
     assert paused["coordination_partitions"] == [0]
-    (group,) = did("state --group g", capsys)["groups"]
+    (group,) = did("state g", capsys)["groups"]
     assert [pause["client_id"] for pause in group["pauses"]] == [paused["client_id"]]
-    assert did("resume --group g", capsys)["resumed"] is True
-    (group,) = did("state --group g", capsys)["groups"]
+    assert did("resume g", capsys)["resumed"] is True
+    (group,) = did("state g", capsys)["groups"]
     assert group["pauses"] == []
-    assert did("resume --group g", capsys)["resumed"] is False
+    assert did("resume g", capsys)["resumed"] is False
     assert log_of(brokers) == ["ReleaseGroup"] * 2
 
 
@@ -179,7 +179,7 @@ def test_a_dry_run_says_who_has_what_and_writes_nothing(
     writer = laid(brokers, client="worker")
     writer.beat(3, writer.claim())
     end = brokers.partition(LOG).end
-    found = did(f"{verb} --group g --dry-run", capsys)
+    found = did(f"{verb} g --dry-run", capsys)
     assert (found["dry_run"], found["paused_for"]) == (True, 0.0)
     assert [each["client_id"] for each in found["held"]] == ["worker"]
     assert brokers.partition(LOG).end == end
@@ -187,8 +187,8 @@ def test_a_dry_run_says_who_has_what_and_writes_nothing(
 
 def test_a_dry_run_says_that_a_group_is_paused(brokers: InProcessBroker, capsys: Shown) -> None:
     laid(brokers)
-    did("pause --group g --for 60", capsys)
-    assert 50 < did("resume --group g --dry-run", capsys)["paused_for"] < 65
+    did("pause g --for 60", capsys)
+    assert 50 < did("resume g --dry-run", capsys)["paused_for"] < 65
 
 
 @pytest.mark.parametrize("verb", ["pause", "release"])
@@ -196,7 +196,7 @@ def test_nobody_is_paused_where_the_original_library_is(
     verb: str, brokers: InProcessBroker, capsys: Shown
 ) -> None:
     laid(brokers, client="go", headerless=True).claim(group="other")
-    error = failed(f"{verb} --group g", capsys)
+    error = failed(f"{verb} g", capsys)
     assert "original library wrote about t-0 of group 'other'" in error
     assert log_of(brokers) == ["ClaimingPartition"]
 
@@ -206,30 +206,30 @@ def test_who_does_not_let_go_is_named_and_the_pause_ends_all_the_same(
 ) -> None:
     writer = laid(brokers, client="stubborn")
     writer.beat(3, writer.claim())
-    found = did("release --group g --patience 1", capsys, 1)
+    found = did("release g --patience 1", capsys, 1)
     assert (found["released"], found["left"][0]["client_id"]) == (False, "stubborn")
-    assert did("state --group g", capsys)["groups"][0]["pauses"] == []
+    assert did("state g", capsys)["groups"][0]["pauses"] == []
 
 
 def test_a_group_that_has_nothing_is_released_at_once(
     brokers: InProcessBroker, capsys: Shown
 ) -> None:
     laid(brokers)
-    assert did("release --group g", capsys)["released"] is True
+    assert did("release g", capsys)["released"] is True
 
 
 def test_somebody_elses_pause_is_respected(brokers: InProcessBroker, capsys: Shown) -> None:
     laid(brokers)
-    did("pause --group g --client-id ada --for 60", capsys)
+    did("pause g --client-id ada --for 60", capsys)
     for verb in ("release", "set-positions --to t-0=1"):
-        assert "paused by 'ada'" in failed(f"{verb} --group g", capsys)
+        assert "paused by 'ada'" in failed(f"{verb} g", capsys)
 
 
 def test_a_pause_that_was_there_before_goes_on(brokers: InProcessBroker, capsys: Shown) -> None:
     laid(brokers)
-    who = did("pause --group g --for 600", capsys)["client_id"]
-    did(f"set-positions --group g --to t-0=1 --client-id {who}", capsys)
-    (pause,) = did("state --group g", capsys)["groups"][0]["pauses"]
+    who = did("pause g --for 600", capsys)["client_id"]
+    did(f"set-positions g --to t-0=1 --client-id {who}", capsys)
+    (pause,) = did("state g", capsys)["groups"][0]["pauses"]
     assert pause["until"] > (time.time() + 300) * 1000
 
 
@@ -244,16 +244,16 @@ def test_positions_are_set_by_partition_by_topic_and_by_file(
     brokers: InProcessBroker, tmp_path: Path, capsys: Shown
 ) -> None:
     laid(brokers)
-    dry = did("set-positions --group g --topic t --to latest --dry-run", capsys)
+    dry = did("set-positions g --topic t --to latest --dry-run", capsys)
     assert rows(dry) == [(0, None, 10, "planned"), (1, None, 10, "planned")]
     assert log_of(brokers) == []
-    found = did("set-positions --group g --topic t --to -3 --to t-1=4", capsys)
+    found = did("set-positions g --topic t --to -3 --to t-1=4", capsys)
     assert rows(found) == [(0, None, 7, "set"), (1, None, 4, "set")]
     file = tmp_path / "positions"
     file.write_text("# both\nt-0 = earliest\n\nt-1=2\n", encoding="utf-8")
-    found = did(f"set-positions --group g --file {file}", capsys)
+    found = did(f"set-positions g --file {file}", capsys)
     assert rows(found) == [(0, 7, 0, "set"), (1, 4, 2, "set")]
-    keys = did("state --group g", capsys)["groups"][0]["keys"]
+    keys = did("state g", capsys)["groups"][0]["keys"]
     assert [(key["offset"], key["committed"], key["state"]) for key in keys] == [
         (0, 0, "released"),
         (2, 2, "released"),
@@ -272,7 +272,7 @@ def test_what_no_log_has_is_refused_and_nothing_is_written(
     words: str, said: str, brokers: InProcessBroker, capsys: Shown
 ) -> None:
     laid(brokers)
-    assert said in failed(f"set-positions --group g {words}", capsys, WRONG_USE)
+    assert said in failed(f"set-positions g {words}", capsys, WRONG_USE)
     assert log_of(brokers) == []
 
 
@@ -281,7 +281,7 @@ def test_a_topic_that_is_not_there_is_told_with_the_nearest_one(
 ) -> None:
     brokers.create_topic("payments", 1)
     laid(brokers)
-    error = failed("set-positions --group g --to paymets-0=0", capsys)
+    error = failed("set-positions g --to paymets-0=0", capsys)
     assert "did you mean 'payments'" in error
 
 
@@ -293,7 +293,7 @@ def test_a_position_that_was_not_set_makes_the_exit_code_1(
     writer.release(3)
     code = ErrorCode.GROUP_AUTHORIZATION_FAILED
     brokers.answers.error(OffsetCommitRequest, code, times=None)
-    (row,) = did("set-positions --group g --to t-0=5", capsys, 1)
+    (row,) = did("set-positions g --to t-0=5", capsys, 1)
     assert (row["result"], row["former"]) == ("kept", 3)
     assert "GROUP_AUTHORIZATION_FAILED" in row["reason"]
-    assert did("state --group g", capsys)["groups"][0]["keys"][0]["offset"] == 3
+    assert did("state g", capsys)["groups"][0]["keys"][0]["offset"] == 3

@@ -152,7 +152,7 @@ def test_programs_get_the_same() -> None:
 @contextmanager
 def process_of(broker: InProcessBroker, *words: str) -> Iterator["subprocess.Popen[str]"]:
     """Run a verb for the group `g` in a process of its own."""
-    more = ["--group", "g", "--bootstrap", broker.bootstrap_servers]
+    more = ["g", "--bootstrap", broker.bootstrap_servers]
     with subprocess.Popen(
         [sys.executable, "-m", "kgroup.cli", "marshal", *words, *more],
         stdout=subprocess.PIPE,

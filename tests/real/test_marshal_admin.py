@@ -76,7 +76,7 @@ class Site:
 
     async def paused_partitions(self) -> list[int]:
         """Return the coordination partitions in which the group is paused."""
-        groups = (await self.answer("state", "--group", self.group))["groups"]
+        groups = (await self.answer("state", self.group))["groups"]
         return [each["coordination_partition"] for row in groups for each in row["pauses"]]
 
     def claiming(self) -> Consumer[bytes | None, bytes | None]:
@@ -124,11 +124,10 @@ async def test_a_live_member_is_moved_and_reads_on_from_there(
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read_on)
-            group = "--group", site.group
-            (row,) = await site.answer("set-positions", *group, "--to", f"{key}=25")
+            (row,) = await site.answer("set-positions", site.group, "--to", f"{key}=25")
             assert (row["former"], row["target"], row["result"]) == (30, 25, "set")
         assert seen == list(range(25, 30))
-        (state,) = (await site.answer("state", *group))["groups"]
+        (state,) = (await site.answer("state", site.group))["groups"]
         assert (state["keys"][0]["state"], state["keys"][0]["offset"]) == ("owned", 30)
         assert state["pauses"] == []
 
@@ -143,7 +142,7 @@ async def test_a_group_moves_from_the_coordinator_to_the_log_and_back(
             total += await read(consumer, 10)
         async with site.consumer() as consumer:
             total += await read(consumer, 10)
-        (row,) = await site.answer("set-positions", "--group", site.group, "--from-committed")
+        (row,) = await site.answer("set-positions", site.group, "--from-committed")
         assert row["result"] == "set"
     assert total == list(range(40))
     await eventually(lambda: committed(kafka, site.group) == {0: 40}, "all is committed")
@@ -215,7 +214,7 @@ async def test_members_go_on_where_they_are_told_from_outside(
         for member in members:
             await member.commit_reads()
         words = [f"{ground.topic}-{number}={offset}" for number, offset in TARGETS.items()]
-        line = ["marshal", "set-positions", "--group", group.name, "--json"]
+        line = ["marshal", "set-positions", group.name, "--json"]
         line += ["--coordination-topic", log.topic, *(f"--to={word}" for word in words)]
         assert await anyio.to_thread.run_sync(partial(main, line)) == 0
         rows = json.loads(capsys.readouterr().out)

@@ -10,6 +10,7 @@ Never: becomes a member: nothing is read from the topics of a group, and no reco
 - `group_pause`: How is one pause written, renewed and removed?
 - `positions`: How are the positions of a Marshal group set?
 - `committing`: How are positions committed and read with the group coordinator?
+- `finding`: Which groups claim their partitions in a log?
 - `watching`: Which claims, takeovers, releases and pauses happen while one watches?
 - `settings`: What is an administrator configured with, and how is the topic created?
 """
