@@ -237,17 +237,17 @@ class ConsumerConfig:
         coordination_topic: the log of claims.
         marshal_heartbeat_interval: what the member announces, whole seconds from 1 to 60; others
             take what it has after twice as long without a heartbeat. Below 60 only among kgroup's.
-        compat: how members of the original library are met: "auto", as equals, where there are
-            any; "strict", their heartbeats take nothing; "go", their rules for all.
+        compat: how members of the original library are treated: "auto", as equals; "strict",
+            their heartbeats take nothing; "go", their rules hold for all.
         claim_policy: "fair" shares; "greedy": all that is free; "gradual": one after the other.
         max_claims: partitions this member has at most, None for any number.
         claim_entire_topic: whether a topic is had whole, or not at all.
         fast_reclaim: whether a member with a `group_instance_id` resumes, after a restart, what it
             had.
         at_most_once_records: most records that are committed, and can be lost, at a time.
-        max_uncommitted: at least once, most records of a partition, not offsets, that are handed
-            out beyond what is committed of it: all that a crash has come again. There a partition
-            is held back until a commit moves on (see `held_back`). None for any number.
+        max_uncommitted: at least once, most records of a partition that are handed out beyond its
+            last commit: no more than that come again after a crash. At this number the partition
+            waits for a commit (see `held_back`). None for any number.
         security_protocol: what the brokers' listeners speak: "PLAINTEXT", "SSL" (TLS),
             "SASL_PLAINTEXT" or "SASL_SSL" (SASL within TLS).
         ssl_context: for TLS, made by yourself; without it one is made of the files.

@@ -1008,8 +1008,7 @@ class ReadingCalls(Life, Generic[K, V]):
         return RecordIterator(self._entered().reading, self._formats, limit)
 
     async def getone(self, *tps: TopicPartition, timeout: float | None = None) -> Record[K, V]:
-        """Return the next record; it is done at the next read, of whatever kind, that is about
-        its partition.
+        """Return the next record. It is done when any later read includes its partition.
 
         Args:
             tps: partitions to read from, none for all.

@@ -805,8 +805,7 @@ class ReadingCalls(Life[K, V]):
         return RecordIterator(self._ahead, fill, self._report, self._host.check_process)
 
     def getone(self, *tps: TopicPartition, timeout: float | None = None) -> Record[K, V]:
-        """Return the next record; it is done at the next read, of whatever kind, that is about
-        its partition.
+        """Return the next record. It is done when any later read includes its partition.
 
         Args:
             tps: partitions to read from, none for all.

@@ -30,7 +30,7 @@ PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
         porting.PAGE: porting.render,
         DOCS / "public-surface.md": surface.render,
         DOCS / broker_page.NAME: broker_page.render,
-        DOCS / marshal_page.NAME: marshal_page.render,
+        **{DOCS / name: partial(marshal_page.render, name) for name in marshal_page.NAMES},
         **{DOCS / name: page for name, page in TABLES.items()},
         **{DOCS / name: partial(replayed, name) for name in ("cli.md", "which-assignor.md")},
         **{DOCS / "reference" / name: page for name, page in reference_pages.PAGES.items()},

@@ -1,4 +1,4 @@
-"""The tables of the page about Marshal mode, each row with the tests that show it.
+"""The tables of the pages about Marshal mode, each row with the tests that show it.
 
 Decides: how a row becomes a line.
 Never: holds a row; `marshal_rows.toml` does.
@@ -14,9 +14,9 @@ from tests.house.nodes import shown
 from tests.house.parts import filled
 from tests.house.reference import cell, table
 
-__all__ = ["NAME", "TABLES", "render"]
+__all__ = ["NAMES", "TABLES", "render"]
 
-NAME: Final = "marshal.md"
+NAMES: Final = ("marshal.md", "marshal-original.md")
 
 _HERE: Final = Path(__file__).parent
 
@@ -27,10 +27,10 @@ TABLES: Final[Mapping[str, dict[str, Any]]] = tomllib.loads(
 the `proofs`, as file below `tests/` and name."""
 
 
-def render() -> str:
-    """Return the page with its tables written anew."""
-    parts = {name: partial(_lines, written) for name, written in TABLES.items()}
-    return filled(_HERE.parents[1] / "docs" / NAME, parts)
+def render(name: str) -> str:
+    """Return a page with its tables written anew."""
+    parts = {part: partial(_lines, written) for part, written in TABLES.items()}
+    return filled(_HERE.parents[1] / "docs" / name, parts)
 
 
 def _lines(written: dict[str, Any]) -> str:

@@ -111,7 +111,7 @@ class MarshalPlace:
 
     Args:
         topic: name of the coordination topic.
-        compat: how members of the original library are met.
+        compat: how members of the original library are treated.
         reset_policy: where to begin when nobody knows a position.
         isolation: whether a log ends at its last stable offset.
         exclude_internal_topics: whether a pattern leaves out topics of the brokers.

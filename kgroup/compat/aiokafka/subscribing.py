@@ -35,7 +35,8 @@ class Subscribing(Life):
             listener: an `aiokafka.abc.ConsumerRebalanceListener`; None for none from now on.
 
         Raises:
-            TypeError: neither or both are given; topics is a str; the listener is none.
+            TypeError: neither or both are given; topics is a str; the listener is no
+                `ConsumerRebalanceListener`.
             ValueError: the pattern is no regular expression.
             IllegalStateError: partitions are assigned by hand, or the other kind is subscribed.
         """
