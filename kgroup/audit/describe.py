@@ -55,7 +55,9 @@ _VERDICT: Final = """\
 ## Reading a verdict
 `clean` means: no problem was found.
 The command prints one row per partition, the rebalances, notes, problems with the lines of the logs
-that prove them, and the word in the last line; its exit code is 0 only for a clean verdict.
+that prove them, and in the last line the word, with whether a broker was asked; its exit code is 0
+only for a clean verdict.
+Seconds count from the first entry of the logs.
 
 A member that was killed cannot say that it stopped.
 Its claims end by the last line it wrote; a note names that line and the one that took over.

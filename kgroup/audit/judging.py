@@ -145,8 +145,6 @@ class _Bench:
             self._found(finding)
         self._silent_ends()
         self._mixed()
-        if not self._asked:
-            self._note("no broker was asked where partitions end: what was lost there is not seen")
         accounts = self._deliveries.accounts
         if not any(account.records for account in accounts.values()):
             text = f"{self._entries} entries of {len(self._members)} members hold no delivery"
@@ -160,6 +158,7 @@ class _Bench:
             entries=self._entries,
             members=len(self._members),
             seconds=last - first,
+            broker_asked=self._asked,
         )
 
     def _found(self, finding: Finding) -> None:

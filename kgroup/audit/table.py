@@ -30,6 +30,10 @@ unowned: delivered after a revocation or a loss; shared: owned by two at once;
 silence: longest time without a delivery, s; moved, stayed: the same around a rebalance in which
 the partition changed hands or did not"""
 
+_UNASKED: Final = (
+    " as far as the logs say (no broker was asked where partitions end, a loss there is not seen)"
+)
+
 
 def render_verdict(verdict: Verdict) -> str:
     """Return the verdict as text, lines separated by newlines, the last line the word itself."""
@@ -49,14 +53,15 @@ def render_verdict(verdict: Verdict) -> str:
 
 def _word(verdict: Verdict) -> str:
     total = verdict.total
+    asked = "" if verdict.broker_asked else _UNASKED
     if verdict.clean:
         again = total.duplicated
         return (
-            f"CLEAN: {total.end} records of {len(verdict.partitions)} partitions delivered, "
+            f"CLEAN{asked}: {total.end} records of {len(verdict.partitions)} partitions delivered, "
             f"0 lost, {again} delivered again within the last commit"
         )
     kinds = ", ".join(dict.fromkeys(problem.kind.value for problem in verdict.problems))
-    return f"NOT CLEAN: {len(verdict.problems)} problems ({kinds})"
+    return f"NOT CLEAN{asked}: {len(verdict.problems)} problems ({kinds})"
 
 
 def _problem(problem: Problem) -> str:

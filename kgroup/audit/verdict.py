@@ -148,6 +148,8 @@ class Verdict:
         entries: how many log entries were read.
         members: how many lives of members wrote them.
         seconds: from the first entry to the last.
+        broker_asked: whether it is known from elsewhere where partitions end; if not, what was
+            lost behind the last delivery and the last commit is not seen.
     """
 
     partitions: tuple[PartitionVerdict, ...] = ()
@@ -157,6 +159,7 @@ class Verdict:
     entries: int = 0
     members: int = 0
     seconds: float = 0.0
+    broker_asked: bool = True
 
     @property
     def clean(self) -> bool:
@@ -192,6 +195,7 @@ def verdict_json(verdict: Verdict) -> dict[str, object]:
     """Return a verdict as plain values for `json.dumps`; keys are the names of the fields."""
     return {
         "clean": verdict.clean,
+        "broker_asked": verdict.broker_asked,
         "entries": verdict.entries,
         "members": verdict.members,
         "seconds": verdict.seconds,

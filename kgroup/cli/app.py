@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from kgroup.cli.verbs import forget_output, verb, with_list
-from kgroup.errors import ArgumentError, KGroupError
+from kgroup.errors import ArgumentError, ConfigError, KGroupError
 
 __all__ = ["run", "run_app"]
 
@@ -41,7 +41,7 @@ def run_app(app: typer.Typer, words: Sequence[str], name: str) -> int:
         return ended.code if isinstance(ended.code, int) else 1
     except (KGroupError, TimeoutError) as error:
         _tell(error)
-        return _WRONG_USE if isinstance(error, ArgumentError) else 1
+        return _WRONG_USE if isinstance(error, (ArgumentError, ConfigError)) else 1
     except OSError as error:
         # Nobody else raises it as it is: the disk behind standard output is full.
         forget_output()

@@ -19,6 +19,9 @@ Kafka = Annotated[
     WhichKafka,
     typer.Option(help="Run on a real Kafka, on the in-process broker, or on what there is."),
 ]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON for programs; lines go to standard error.")
+]
 
 
 def demo(
@@ -26,8 +29,9 @@ def demo(
     members: Members = 3,
     tty: Tty = True,
     kafka: Kafka = WhichKafka.AUTO,
+    as_json: Json = False,
 ) -> None:
     """Run a consumer group through joins, a kill and restarts, and judge what happened."""
     from kgroup.demo import run  # noqa: PLC0415 - most verbs do not need it
 
-    raise typer.Exit(run(seconds=seconds, members=members, tty=tty, kafka=kafka))
+    raise typer.Exit(run(seconds=seconds, members=members, tty=tty, kafka=kafka, as_json=as_json))

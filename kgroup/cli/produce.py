@@ -86,6 +86,8 @@ class Line:
 
 def produce(asked: Asked, common: Common) -> None:
     """Write the lines of standard input to a topic, one record each; say how many are stored."""
+    if asked.file is not None and not asked.file.exists():
+        raise _unreadable(asked.file, "there is none")  # before a topic is made
     run = perform(common, lambda cluster: _produce(cluster, asked, timeout=common.timeout))
     if common.as_json:
         print(json.dumps({"topic": asked.topic, "records": run.stored}))
@@ -200,10 +202,13 @@ async def _read(asked: Asked, send: MemoryObjectSendStream[Line]) -> None:
     try:
         opened = asked.file.open("rb")
     except OSError as error:
-        expected = f"a readable file ({error.strerror})"
-        raise ArgumentError("file", str(asked.file), expected) from None
+        raise _unreadable(asked.file, str(error.strerror)) from None
     with opened as lines:
         await _pass_on(asked, lines, send)
+
+
+def _unreadable(file: Path, why: str) -> ArgumentError:
+    return ArgumentError("--file", str(file), f"a readable file ({why})")
 
 
 async def _pass_on(asked: Asked, lines: BinaryIO, send: MemoryObjectSendStream[Line]) -> None:

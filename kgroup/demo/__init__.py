@@ -26,6 +26,7 @@ def run(
     members: int = 3,
     tty: bool = True,
     kafka: WhichKafka = WhichKafka.AUTO,
+    as_json: bool = False,
 ) -> int:
     """Run the demo and return its exit code: 0 only if the verdict is clean.
 
@@ -34,6 +35,7 @@ def run(
         members: how many it starts with, at least 2.
         tty: draw a live view; False prints lines. Without a terminal lines are printed anyway.
         kafka: what it takes place on.
+        as_json: print one document of JSON in the end, and all else on standard error.
 
     Raises:
         UnsupportedError: no real Kafka can be had here though one is asked for; it names the ways
@@ -43,4 +45,4 @@ def run(
     """
     from kgroup.demo.show import run_demo  # noqa: PLC0415 - a member's process does not need it
 
-    return run_demo(seconds=seconds, members=members, tty=tty, kafka=kafka)
+    return run_demo(seconds=seconds, members=members, tty=tty, kafka=kafka, as_json=as_json)

@@ -1,6 +1,7 @@
 """One run of the demo: topic, stream, members, disturbances, drain, and the logs that are left.
 
-Decides: the order of things, and that whatever was started is stopped.
+Decides: the order of things, that whatever was started is stopped, and that the demo and the audit
+of its logs count seconds from one moment: the first entry, which is the demo's own.
 Never: judges the run; `kgroup.demo.runner` does, from the logs alone.
 """
 
@@ -11,13 +12,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 
 from kgroup.audit import Truth, Verdict, audit
 from kgroup.audit.oracles import at_least_once
-from kgroup.demo.board import Board, Condition
+from kgroup.demo.board import Board, Condition, Happening
 from kgroup.demo.crew import Crew
 from kgroup.demo.member import MemberOrders
 from kgroup.demo.scenario import Action, MemberPlan, Scenario, Stage, Step, Stream
@@ -33,7 +34,7 @@ from kgroup.testing.kafka import read_bounds
 from kgroup.testing.kafka.ready import parse_bootstrap
 from kgroup.types import TopicPartition
 
-__all__ = ["PARTITIONS", "Bounds", "Setting", "exit_code", "judge_run", "perform"]
+__all__ = ["PARTITIONS", "Bounds", "Ran", "Setting", "exit_code", "judge_run", "perform"]
 
 Bounds = Mapping[TopicPartition, tuple[int, int]]
 """Partition -> its first offset and the offset after its last record."""
@@ -75,15 +76,37 @@ class Setting:
         return sys.executable, "-m", "kgroup.demo.member", orders.argument()
 
 
-async def perform(setting: Setting, scenario: Scenario, screen: Screen) -> Bounds:
-    """Play a scenario, and return the bounds of the topic when all of it has been consumed.
+class Ran(NamedTuple):
+    """What a run leaves beside its logs.
+
+    Args:
+        bounds: of the topic, all of which has been consumed.
+        happenings: what was done and seen, in order of time.
+    """
+
+    bounds: Bounds
+    happenings: tuple[Happening, ...]
+
+
+async def perform(setting: Setting, scenario: Scenario, screen: Screen) -> Ran:
+    """Play a scenario, and return what it leaves.
 
     Raises:
         NoBrokerError: the broker does not answer.
         MemberFailedError: a member ended by itself.
         TimeoutError: the group did not settle, or did not read everything, in time.
     """
-    stage = Stage(Board(partitions=PARTITIONS), system_clock)
+    with _journal(setting) as journal:
+        journal.emit(FaultStep(Phase.END, "none"))
+        stage = Stage(Board(partitions=PARTITIONS), system_clock)
+        await _run(setting, scenario, stage, screen, journal)
+    ask = partial(read_bounds, setting.bootstrap, [setting.topic])
+    return Ran(await anyio.to_thread.run_sync(ask), stage.board.happenings)
+
+
+async def _run(
+    setting: Setting, scenario: Scenario, stage: Stage, screen: Screen, journal: JournalFile
+) -> None:
     async with _cluster(setting.bootstrap) as cluster, anyio.create_task_group() as tasks:
         await create_topics(cluster, [NewTopic(setting.topic, PARTITIONS)], timeout=_BROKER)
         tasks.start_soon(_show, stage, screen)
@@ -91,8 +114,7 @@ async def perform(setting: Setting, scenario: Scenario, screen: Screen) -> Bound
         try:
             stream = Stream(Producer(cluster), stage, setting.topic, partitions=PARTITIONS)
             tasks.start_soon(stream.run)
-            with _journal(setting) as journal:
-                await _play(_Cast(stage, crew, journal), scenario)
+            await _play(_Cast(stage, crew, journal), scenario)
             await stream.stop()
             await stage.until(_at_rest, _DRAIN, "everything was read")
             for label in crew.working:
@@ -101,8 +123,6 @@ async def perform(setting: Setting, scenario: Scenario, screen: Screen) -> Bound
             await crew.end()
         screen.show(stage.board)
         tasks.cancel_scope.cancel()
-    ask = partial(read_bounds, setting.bootstrap, [setting.topic])
-    return await anyio.to_thread.run_sync(ask)
 
 
 @dataclass(frozen=True, slots=True)

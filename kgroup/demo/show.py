@@ -5,8 +5,10 @@ kept.
 Never: leaves anything running, or calls a run good that its logs do not prove good.
 """
 
+import json
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -15,8 +17,8 @@ from pathlib import Path
 import anyio
 from rich.console import Console
 
-from kgroup.audit import Verdict, render_verdict
-from kgroup.demo.runner import Bounds, Setting, exit_code, judge_run, perform
+from kgroup.audit import Verdict, render_verdict, verdict_json
+from kgroup.demo.runner import Ran, Setting, exit_code, judge_run, perform
 from kgroup.demo.scenario import Scenario, plan_scenario
 from kgroup.demo.view import LineScreen, LiveScreen, Screen
 from kgroup.demo.which_kafka import WhichKafka
@@ -31,9 +33,11 @@ _STANDS_IN = (
 )
 
 
-def run_demo(*, seconds: float, members: int, tty: bool, kafka: WhichKafka) -> int:
+def run_demo(
+    *, seconds: float, members: int, tty: bool, kafka: WhichKafka, as_json: bool = False
+) -> int:
     """Run the demo and return its exit code, as `kgroup.demo.run` says."""
-    console = Console()
+    console = Console(stderr=as_json)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     live = tty and console.is_terminal
     folder = Path(tempfile.mkdtemp(prefix="kgroup-demo-"))
@@ -45,9 +49,12 @@ def run_demo(*, seconds: float, members: int, tty: bool, kafka: WhichKafka) -> i
             say(f"Kafka: {ground.describe()}; topic and group {setting.topic}")
             screen: Screen = LiveScreen(console) if live else LineScreen(console)
             with screen:
-                bounds = _play(setting, scenario, screen)
-        verdict = judge_run(folder, bounds)
-        say(render_verdict(verdict))
+                ran = _play(setting, scenario, screen)
+        verdict = judge_run(folder, ran.bounds)
+        if as_json:
+            sys.stdout.write(json.dumps(_run_json(setting, ran, verdict), indent=2) + "\n")
+        else:
+            say(render_verdict(verdict))
         return exit_code(verdict)
     finally:
         _put_away(folder, verdict, say)
@@ -70,7 +77,18 @@ def _setting(kafka: RealKafka, folder: Path) -> Setting:
     return Setting(bootstrap=kafka.bootstrap, topic=name, group=name, folder=folder)
 
 
-def _play(setting: Setting, scenario: Scenario, screen: Screen) -> Bounds:
+def _run_json(setting: Setting, ran: Ran, verdict: Verdict) -> dict[str, object]:
+    """Return a run for programs; all seconds count from one moment."""
+    return {
+        "topic": setting.topic,
+        "group": setting.group,
+        "happenings": [{"at": round(each.at, 3), "text": each.text} for each in ran.happenings],
+        "logs": None if verdict.clean else str(setting.folder),
+        "verdict": verdict_json(verdict),
+    }
+
+
+def _play(setting: Setting, scenario: Scenario, screen: Screen) -> Ran:
     """Play, and let the error itself out of the task groups it went through."""
     try:
         return anyio.run(perform, setting, scenario, screen)

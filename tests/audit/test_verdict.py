@@ -76,6 +76,13 @@ def test_the_table_of_a_clean_run_ends_with_the_word():
     )
 
 
+def test_a_verdict_says_beside_the_word_that_no_broker_was_asked():
+    verdict = audit_entries(good_history().entries)
+    *_, word = render_verdict(verdict).splitlines()
+    assert word.startswith("CLEAN as far as the logs say (no broker was asked where partitions end")
+    assert verdict_json(verdict)["broker_asked"] is False
+
+
 def test_the_table_of_a_broken_run_names_partition_problem_and_lines():
     history, member = one_member(0)
     member.deliver(0, 5)

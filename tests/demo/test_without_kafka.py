@@ -1,5 +1,6 @@
 """The demo on a machine that has Python and nothing else."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,21 @@ def test_the_demo_runs_on_the_in_process_broker_says_so_and_is_clean(
     assert "KGROUP_BOOTSTRAP=host:port" in told
     assert "Kafka: in-process broker in place of Kafka 4.3.1" in told
     assert "CLEAN: " in told.splitlines()[-1]
+
+
+def test_a_run_for_programs_is_json_and_demo_and_audit_count_from_one_moment(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ["demo", "--seconds", "10", "--members", "2", "--kafka", "in-process", "--json"]
+    assert main(words) == 0
+    told = capfd.readouterr()
+    found = json.loads(told.out)
+    assert "Kafka: in-process broker" in told.err
+    verdict, happenings = found["verdict"], found["happenings"]
+    assert (verdict["clean"], found["logs"]) == (True, None)
+    assert happenings[-1]["at"] <= verdict["seconds"] <= happenings[-1]["at"] + 3
+    (killed,) = [each["at"] for each in happenings if "(SIGKILL)" in each["text"]]
+    assert any(killed <= each["began_at"] < killed + 5 for each in verdict["rebalances"])
 
 
 def test_a_demo_that_is_to_be_on_a_real_kafka_says_how_to_have_one(
