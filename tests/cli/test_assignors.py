@@ -257,7 +257,7 @@ def test_a_wrong_use_names_the_option_the_value_and_the_way_out(
 
 
 def test_the_description_of_the_page_can_be_played(capsys: Shown, tmp_path: Path) -> None:
-    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    page = (DOCS / "simulated-group.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     path = tmp_path / "group.json"
     path.write_text(text)
