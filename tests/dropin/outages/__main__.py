@@ -15,16 +15,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Thread
+from typing import Any, Final
 
 from kgroup.codes import ErrorCode
 from kgroup.testing import InProcessBroker
 from kgroup.testing.kafka.local import LocalKafka, start_local
 from kgroup.testing.kafka.supply import find_program
-from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest, OffsetCommitRequest
+from kgroup.wire.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    OffsetCommitRequest,
+)
+from kgroup.wire.schema import Request
 from tests.dropin.outages.program import CLASSES, STYLES
 
 _VERSION = "4.3.1"
@@ -33,7 +40,7 @@ _AFTER = 25.0
 """Seconds in which a program has to read again once an outage is over."""
 
 _CODES = (14, 15, 16, 22, 25, 27, 82, 112)
-_REQUESTS = {
+_REQUESTS: Final[dict[str, type[Request[Any]]]] = {
     "commit": OffsetCommitRequest,
     "join": JoinGroupRequest,
     "heartbeat": HeartbeatRequest,
@@ -48,6 +55,7 @@ class Running:
     style: str
     process: subprocess.Popen[str]
     lines: list[dict[str, object]] = field(default_factory=list)
+    listener: Thread = field(default_factory=Thread)
 
     @classmethod
     def begin(cls, client: str, style: str, bootstrap: str, topic: str) -> "Running":
@@ -60,13 +68,15 @@ class Running:
             text=True,
         )
         running = cls(client, style, process)
-        Thread(target=running._listen, daemon=True).start()
+        running.listener = Thread(target=running._listen, daemon=True)
+        running.listener.start()
         return running
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append(json.loads(line))
+        with self.process.stdout as lines:
+            for line in lines:
+                self.lines.append(json.loads(line))
 
     def reads_after(self, at: float) -> float | None:
         """Return the seconds from an instant to the first record read after it."""
@@ -87,6 +97,7 @@ class Running:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
+        self.listener.join()
 
 
 def everybody() -> Iterator[tuple[str, str]]:
@@ -106,38 +117,38 @@ def wait_for(is_so: Callable[[], object], seconds: float) -> bool:
     return False
 
 
-@contextmanager
-def writer(bootstrap: str, topic: str) -> Iterator[None]:
-    """Have a hundred records a second written to a topic."""
-    lines = subprocess.Popen(["seq", "1000000"], stdout=subprocess.PIPE)
-    words = [sys.executable, "-m", "kgroup.cli", "produce", topic, "--rate", "100"]
-    process = subprocess.Popen(
-        [*words, "--bootstrap", bootstrap], stdin=lines.stdout, stderr=subprocess.DEVNULL
-    )
-    try:
-        yield
-    finally:
-        process.kill()
-        lines.kill()
+def fill(bootstrap: str, topic: str) -> None:
+    """Write more records than any program reads, so that each has some in hand all the time."""
+    words = [sys.executable, "-m", "kgroup.cli", "produce", topic, "--bootstrap", bootstrap]
+    lines = "\n".join(map(str, range(100_000)))
+    subprocess.run(words, input=lines, text=True, check=True, stderr=subprocess.DEVNULL)
 
 
-def through(name: str, kafka: LocalKafka, outage: Callable[[LocalKafka], None]) -> dict[str, str]:
-    """Put every program through one outage, and return what became of each."""
+def through(
+    name: str, kafka: LocalKafka, outage: Callable[[LocalKafka], None], after: float = _AFTER
+) -> dict[str, str]:
+    """Put every program through one outage, and return what became of each.
+
+    Args:
+        name: of the outage.
+        kafka: that fails.
+        outage: returns when it is over.
+        after: seconds in which a program has to read again then.
+    """
     topic = f"outages-{secrets.token_hex(4)}"
+    fill(kafka.bootstrap, topic)
     programs: list[Running] = []
     try:
-        with writer(kafka.bootstrap, topic):
-            time.sleep(2.0)
-            programs += [Running.begin(*each, kafka.bootstrap, topic) for each in everybody()]
-            if not wait_for(lambda: all(each.lines for each in programs), 60.0):
-                silent = [f"{each.client}, {each.style}" for each in programs if not each.lines]
-                print(f"{name}: never began: {silent}", file=sys.stderr)
-            time.sleep(3.0)
-            began = time.monotonic()
-            outage(kafka)
-            over = time.monotonic()
-            time.sleep(_AFTER)
-            return {f"{each.client}, {each.style}": each.verdict(began, over) for each in programs}
+        programs += [Running.begin(*each, kafka.bootstrap, topic) for each in everybody()]
+        if not wait_for(lambda: all(each.lines for each in programs), 60.0):
+            silent = [f"{each.client}, {each.style}" for each in programs if not each.lines]
+            print(f"{name}: never began: {silent}", file=sys.stderr)
+        time.sleep(3.0)
+        began = time.monotonic()
+        outage(kafka)
+        over = time.monotonic()
+        time.sleep(after)
+        return {f"{each.client}, {each.style}": each.verdict(began, over) for each in programs}
     finally:
         for each in programs:
             each.end()
@@ -168,39 +179,49 @@ def coordinator_moved(kafka: LocalKafka) -> None:
             kafka.restart(node)
 
 
-def answered(request: str, code: int) -> dict[str, str]:
-    """Have one request of each class answered with an error, on brokers in the process."""
-    return {client: answered_to(client, request, code) for client in CLASSES}
+def _answer_once(broker: InProcessBroker, kind: type[Request[Any]], code: int) -> None:
+    broker.answers.error(kind, code)
 
 
-def answered_to(client: str, request: str, code: int) -> str:
-    """Have one request of a class answered with an error, and say what became of it."""
+def cut(broker: InProcessBroker) -> None:
+    broker.node(1).disconnect()
+
+
+def served(meanwhile: Callable[[InProcessBroker], None], *, first: bool = False) -> dict[str, str]:
+    """Have something happen to one program of each class, on brokers in the process."""
+    with ThreadPoolExecutor(len(CLASSES)) as threads:
+        outcomes = threads.map(partial(served_to, meanwhile=meanwhile, first=first), CLASSES)
+        return dict(zip(CLASSES, outcomes, strict=True))
+
+
+def served_to(client: str, meanwhile: Callable[[InProcessBroker], None], *, first: bool) -> str:
+    """Have something happen to one program before it joins, or later; say what became of it."""
     style = "poll" if client.endswith("kafka-python") else "async for"
     broker = InProcessBroker(topics={"t": 2})
     for number in (0, 1):
         broker.partition("t", number).append(*["first"] * 1000)
-    with broker.serve() as served:
-        if request == "join":
-            broker.answers.error(JoinGroupRequest, code)
-        program = Running.begin(client, style, served.bootstrap, "t")
+    with broker.serve() as address:
+        if first:
+            meanwhile(broker)
+        program = Running.begin(client, style, address.bootstrap, "t")
         try:
             wait_for(lambda: program.lines, 20.0)
-            if request != "join":
-                broker.answers.error(_REQUESTS[request], code)
+            if not first:
+                meanwhile(broker)
             began = time.monotonic()
             feed(broker, program)
             died = program.died()
             if died is not None:
                 return f"dies of `{died['died']}`"
-            late = program.reads_after(began + 6.0) is not None
+            late = program.reads_after(began + 15.0) is not None
             return "reads on" if late else "stands still"
         finally:
             program.end()
 
 
 def feed(broker: InProcessBroker, program: Running) -> None:
-    """Write on for nine seconds, or until the program dies."""
-    for number in range(60):
+    """Write on for 18 seconds, or until the program dies."""
+    for number in range(120):
         if program.died():
             return
         broker.partition("t", number % 2).append(*["more"] * 20)
@@ -236,10 +257,12 @@ def main() -> None:
             note("coordinator moved", lambda: through("moved", three, coordinator_moved))
         finally:
             three.close()
-    for request in _REQUESTS:
+    note("connections cut", lambda: served(cut))
+    for request, kind in _REQUESTS.items():
         for code in _CODES:
             name = f"{request} answered {code} {ErrorCode(code).name}"
-            note(name, lambda r=request, c=code: answered(r, c))  # type: ignore[misc]
+            error = partial(_answer_once, kind=kind, code=code)
+            note(name, partial(served, error, first=request == "join"))
 
 
 if __name__ == "__main__":

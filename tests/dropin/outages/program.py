@@ -29,6 +29,9 @@ STYLES = {
 _EACH = 20
 """Records after which a program commits."""
 
+_WORK = 0.05
+"""Seconds that so many records take, so that there is always more to read."""
+
 
 def say(**what: object) -> None:
     print(json.dumps({"at": time.monotonic(), **what}), flush=True)
@@ -38,36 +41,42 @@ async def read(consumer: Any, style: str) -> None:
     """Read for ever with aiokafka or its drop-in."""
     await consumer.start()
     count = 0
-    if style == "getmany":
-        while True:
-            found = await consumer.getmany(timeout_ms=500)
-            if found:
-                say(read=sum(map(len, found.values())))
-                await consumer.commit()
+    while style == "getmany":
+        found = await consumer.getmany(timeout_ms=500, max_records=_EACH)
+        if found:
+            await _handle(sum(map(len, found.values())))
+            await consumer.commit()
     while style == "getone":
         await consumer.getone()
         count += 1
         if count % _EACH == 0:
-            say(read=_EACH)
+            await _handle(_EACH)
             await consumer.commit()
     async for _ in consumer:
         count += 1
         if count % _EACH == 0:
-            say(read=_EACH)
+            await _handle(_EACH)
             if style == "async for":
                 await consumer.commit()
+
+
+async def _handle(records: int) -> None:
+    say(read=records)
+    await asyncio.sleep(_WORK)
 
 
 def read_blocking(consumer: Any, style: str) -> None:
     """Read for ever with kafka-python or its drop-in."""
     while style == "poll":
-        found = consumer.poll(timeout_ms=500)
+        found = consumer.poll(timeout_ms=500, max_records=_EACH)
         if found:
             say(read=sum(map(len, found.values())))
+            time.sleep(_WORK)
             consumer.commit()
     for count, _ in enumerate(consumer, 1):
         if count % _EACH == 0:
             say(read=_EACH)
+            time.sleep(_WORK)
             if style == "iterate":
                 consumer.commit()
 
