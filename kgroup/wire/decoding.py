@@ -109,7 +109,8 @@ class _Writer:
                 out.line(f"{values[step.name]} = {out.constant(step.default)}")
         with out.block("else:"):
             spans, behind = out.fresh("spans"), out.fresh("behind")
-            out.line(f"{spans}, p = read_tags(d, p)")
+            known = out.constant(frozenset(step.tag for step in layout.tagged))
+            out.line(f"{spans}, p = read_tags(d, p, {known})")
             out.line(f"{behind} = p")
             for step in layout.tagged:
                 self._one_tagged(cls, step, spans, values[step.name])

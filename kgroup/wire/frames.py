@@ -75,15 +75,15 @@ class FrameSplitter:
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self._limit = limit
-        self._parts: list[bytes | memoryview] = []
-        self._have = 0
+        self._begun = bytearray()
         self._need: int | None = None
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[memoryview]:
         """Take the next bytes; return the frames they complete, each without its size.
 
         A frame that lies whole within `data` is a view of it, so `data` given as `bytes` is not
-        copied; anything else is copied, and may be used again by the caller.
+        copied; anything else is copied, and may be used again by the caller. What is kept of a
+        frame that is not whole yet is its bytes and no more, however small the pieces.
 
         Raises:
             DecodeError: a size is negative or over the limit. The connection is of no more use,
@@ -93,12 +93,10 @@ class FrameSplitter:
         frames: list[memoryview] = []
         while True:
             need = _SIZE.size if self._need is None else self._need
-            if self._have + len(rest) < need:
-                if rest:
-                    self._parts.append(rest)
-                    self._have += len(rest)
+            if len(self._begun) + len(rest) < need:
+                self._begun += rest
                 return frames
-            taken = need - self._have
+            taken = need - len(self._begun)
             whole = self._join(rest[:taken])
             rest = rest[taken:]
             if self._need is None:
@@ -110,23 +108,22 @@ class FrameSplitter:
     @property
     def in_frame(self) -> bool:
         """Whether the connection would be cut in the middle of a frame if it ended now."""
-        return self._need is not None or self._have > 0
+        return self._need is not None or len(self._begun) > 0
 
     def _join(self, last: memoryview) -> memoryview:
-        if not self._parts:
+        if not self._begun:
             return last
-        joined = memoryview(b"".join((*self._parts, last)))
-        self._parts.clear()
-        self._have = 0
-        return joined
+        whole = self._begun
+        self._begun = bytearray()
+        whole += last
+        return memoryview(whole).toreadonly()
 
     def _checked(self, head: memoryview) -> int:
         (size,) = _SIZE.unpack(head)
         if 0 <= size <= self._limit:
             return int(size)
         # Kept as it was, so that the next call finds the same size and raises again.
-        self._parts.append(head)
-        self._have = _SIZE.size
+        self._begun += head
         reason = "is negative" if size < 0 else f"is over the limit of {self._limit}"
         raise DecodeError("frame", f"its size {size} {reason}{_hint(bytes(head))}")
 

@@ -8,7 +8,7 @@ KIP-482 (tagged fields).
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kgroup.errors import DecodeError, LocalProtocolError, UnsupportedVersionError
@@ -70,11 +70,14 @@ def pack_uvarint(value: int) -> bytes:
 UVARINTS: Final = tuple(bytes((value,)) for value in range(128))
 
 
-def read_tags(data: Buffer, at: int) -> tuple[dict[int, tuple[int, int]], int]:
-    """Read the heads of a section of tagged fields.
+def read_tags(
+    data: Buffer, at: int, known: Container[int] = ()
+) -> tuple[dict[int, tuple[int, int]], int]:
+    """Read the heads of a section of tagged fields, and keep those of known tags.
 
     Returns:
-        tag -> (start, end) of its bytes, and the position behind the section.
+        known tag -> (start, end) of its bytes, and the position behind the section. An unknown tag
+        is checked and costs no memory.
 
     Raises:
         DecodeError: tags do not rise, or a size goes past the end.
@@ -94,7 +97,8 @@ def read_tags(data: Buffer, at: int) -> tuple[dict[int, tuple[int, int]], int]:
         if at > end:
             reason = f"tag {tag} has {size} bytes, but only {end - start} are left"
             raise DecodeError("tagged fields", reason, position=start)
-        spans[tag] = (start, at)
+        if tag in known:
+            spans[tag] = (start, at)
         last = tag
     return spans, at
 
