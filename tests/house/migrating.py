@@ -46,7 +46,10 @@ def programs_of(page: Path) -> dict[str, tuple[str, str]]:
 
 
 def rows(name: str, heading: str) -> list[list[list[str]]]:
-    """Return the rows of the first table below a heading: per cell what stands in backquotes."""
+    """Return the rows of the first table below a heading: per cell what stands in backquotes.
+
+    A row that begins with several names is a row for each; "the same" stands for that name.
+    """
     text = PAGES[name].read_text(encoding="utf-8")
     _, part = text.split(f"## {heading}\n", 1)
     lines: list[str] = []
@@ -56,4 +59,8 @@ def rows(name: str, heading: str) -> list[list[list[str]]]:
         elif lines:
             break
     cells = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:])
-    return [[_CODE.findall(cell) for cell in each] for each in cells]
+    return [
+        [[name], *([name] if cell == "the same" else _CODE.findall(cell) for cell in each)]
+        for first, *each in cells
+        for name in _CODE.findall(first)
+    ]
