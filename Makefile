@@ -21,10 +21,10 @@ TESTING = PYTHONDONTWRITEBYTECODE= $(BIN)/python
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: help venv demo test test-fast test-faults search dropin differential lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults search dropin differential test-aiokafka lint format docs lock clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(DEV_READY) ## build .venv from the lock, once
 
@@ -58,6 +58,13 @@ KAFKA_PYTHON_SRC ?=
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
 	@$(TESTING) -m tests.dropin --aiokafka "$(AIOKAFKA_SRC)" \
 		--kafka-python "$(KAFKA_PYTHON_SRC)" $(ARGS)
+
+# The core takes any aiokafka from 0.13 on: the tests of the wire on the oldest and the newest.
+test-aiokafka: $(DEV_READY) ## run the tests of the wire with the oldest and the newest aiokafka
+	@for wanted in aiokafka==0.13.0 aiokafka; do \
+		folder=$$(mktemp -d); $(BIN)/pip install -q --no-deps --target "$$folder" "$$wanted"; \
+		ls "$$folder" | grep dist-info; \
+		PYTHONPATH="$$folder" $(TESTING) -m pytest -q -n 2 tests/wire; rm -r "$$folder"; done
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .

@@ -1,7 +1,7 @@
 """The words schemas are written in: aiokafka's protocol types, and kgroup's own beside them.
 
 Decides: which types a field of a message can have, and which form each takes on the wire. This
-is the only module that imports `aiokafka.protocol`; its types carry no static types of their own,
+is the only module that uses them (`kgroup.wire.borrowed` loads them); they carry no static types,
 so they are re-exported here under `WireType[T]`, and mypy checks each field against its type.
 Never: reads or writes a byte; `kgroup.wire.compile` makes functions out of the forms.
 
@@ -12,7 +12,7 @@ rows that are classes, and nullability that begins with a version.
 
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from aiokafka.protocol import types
+from kgroup.wire.borrowed import types
 
 __all__ = [
     "ZERO_UUID",
