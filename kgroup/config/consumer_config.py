@@ -201,8 +201,8 @@ class ConsumerConfig:
             position: "earliest", "latest", or "none" for an error; or a timedelta: the first
             record that is no older (KIP-1106), which a text like "by_duration:PT1H30M" says too.
             An error never resets.
-        enable_auto_commit: whether positions that are done are committed by themselves.
-        auto_commit_interval: how often.
+        enable_auto_commit: whether what is done is committed without being asked.
+        auto_commit_interval: time between two automatic commits.
         isolation_level: "read_uncommitted" or "read_committed" (KIP-98).
         on_deserialize_error: what becomes of a record whose key or value a deserialiser refuses:
             "raise" (it stays in front until a seek), "skip" (logged and passed over), or "raw"
@@ -210,14 +210,14 @@ class ConsumerConfig:
         fetch_min_bytes: a broker waits until it has this much, or `fetch_max_wait` is over.
         fetch_max_bytes: most bytes of one answer; a first batch that is larger comes all the same.
         fetch_max_wait: longest wait of a broker that has too little.
-        max_partition_fetch_bytes: most bytes of one partition in one answer; as above.
+        max_partition_fetch_bytes: the same for one partition; again a first batch may be larger.
         prefetch_max_bytes: most bytes held ready, shared equally by the owned partitions.
         max_poll_records: most records of one batch, and of one `getmany`; None for no bound.
         stay_with_partition: whether `getone` and `getmany` go on with a partition until all that
             one fetch brought of it is handed out, as other clients do; else partitions take turns.
         done_at: when a record of `getone`, or of a loop over records, counts as done: at the
-            "next_read" of its partition, or at its "delivery", as with aiokafka: what is committed
-            may then be lost by whoever dies at work on it, and no member waits for it.
+            "next_read" of its partition; or at its "delivery", as with aiokafka: a crash may then
+            lose the record in hand, and a rebalance does not wait for it.
         request_timeout: for requests that do not wait for anything by themselves.
         retry_backoff: first pause before something that failed is tried again.
         retry_backoff_max: longest such pause.
@@ -235,30 +235,30 @@ class ConsumerConfig:
         guarantee: "at_least_once"; or "at_most_once": a batch is committed before it is handed
             out, and `enable_auto_commit` has no say.
         coordination_topic: the log of claims.
-        marshal_heartbeat_interval: what the member announces, whole seconds from 1 to 60; others
-            take what it has after twice as long without a heartbeat. Below 60 only among kgroup's.
+        marshal_heartbeat_interval: whole seconds from 1 to 60; after twice as long without a
+            heartbeat others may take what this member has. Beside the original library only 60.
         compat: how members of the original library are treated: "auto", as equals; "strict",
             their heartbeats take nothing; "go", their rules hold for all.
         claim_policy: "fair" shares; "greedy": all that is free; "gradual": one after the other.
         max_claims: partitions this member has at most, None for any number.
-        claim_entire_topic: whether a topic is had whole, or not at all.
-        fast_reclaim: whether a member with a `group_instance_id` resumes, after a restart, what it
-            had.
+        claim_entire_topic: whether the member claims all partitions of a topic, or none.
+        fast_reclaim: whether a member with a `group_instance_id` takes back what it had when it
+            restarts.
         at_most_once_records: most records that are committed, and can be lost, at a time.
         max_uncommitted: at least once, most records of a partition that are handed out beyond its
             last commit: no more than that come again after a crash. At this number the partition
             waits for a commit (see `held_back`). None for any number.
         security_protocol: what the brokers' listeners speak: "PLAINTEXT", "SSL" (TLS),
             "SASL_PLAINTEXT" or "SASL_SSL" (SASL within TLS).
-        ssl_context: for TLS, made by yourself; without it one is made of the files.
+        ssl_context: your own context for TLS; None to have one made of the files below.
         ssl_cafile: PEM file of the authorities that are trusted, None for those of the system.
         ssl_certfile: PEM file of our own certificate and its chain, None without one.
         ssl_keyfile: PEM file of its key, None when that is in `ssl_certfile`.
-        ssl_password: of that key, None when it is not encrypted.
+        ssl_password: password of the key, None when it is not encrypted.
         ssl_check_hostname: whether a broker's certificate must name the host that was dialled.
         sasl_mechanism: "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512" or "OAUTHBEARER".
         sasl_username: for PLAIN and SCRAM.
-        sasl_password: the same; shown nowhere.
+        sasl_password: for PLAIN and SCRAM; never shown.
         sasl_oauth_token: for OAUTHBEARER: called for each authentication, on the event loop;
             returns a token that is valid now, or awaits one.
         sasl_oauth_extensions: told beside the token (KIP-342), name -> value; or a function, called

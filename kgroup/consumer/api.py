@@ -326,9 +326,9 @@ class Life:
         return partial(begin, root, parts, ask, patience=self._config.patience)
 
     async def start(self) -> None:
-        """Start everything as entering does, where no `async with` can be: `stop` ends it.
+        """Start everything without `async with`; `stop` ends it.
 
-        The two may be awaited in different tasks. Who is cancelled here leaves nothing running.
+        The two may be awaited in different tasks. A cancelled start leaves nothing running.
 
         Raises:
             NoBrokerError: none answered; it lists every address and why.
@@ -345,7 +345,7 @@ class Life:
     ) -> None:
         """Close as `close` does, from any task; then raise what has ended the consumer.
 
-        Who is cancelled here ends its own wait only. Does nothing before `start`.
+        If you cancel it, the consumer closes all the same. Does nothing before `start`.
 
         Args:
             timeout: seconds after which closing is over, whatever brokers and listeners do.
@@ -353,7 +353,7 @@ class Life:
             commit: whether what is done is committed, as for `close`.
 
         Raises:
-            Exception: what nobody foresaw has ended it; leaving `async with` raises the same.
+            Exception: the unforeseen one that ended the consumer; `async with` raises it too.
         """
         await self.close(timeout=timeout, leave=leave, commit=commit)
         if self._host is not None and self._parts is not None and not self._parts.calls.inside:
@@ -556,7 +556,7 @@ class GroupCalls(Life):
     def subscribed_topics(self) -> frozenset[str]:
         """Return the topics that were asked for, by name, by partition, or by a pattern.
 
-        Those of a pattern are the ones it takes now; none before all topics were heard of.
+        Those of a pattern are the ones it matches now; none until all topics are known.
         """
         wanted, parts = self._subscription, self._parts
         if wanted is None or wanted.pattern is None:
@@ -604,7 +604,7 @@ class GroupCalls(Life):
         return MembershipStream(self._entered().gate)
 
     def group_metadata(self) -> Generation | None:
-        """Return what a transaction's offset commit is fenced by (KIP-447).
+        """Return the identity that a transaction's offset commit has to carry (KIP-447).
 
         None while this consumer is no member: nothing may be committed for it then.
 
@@ -754,7 +754,7 @@ class LogCalls(Life):
         return owned.high_watermark
 
     def last_stable_offset(self, tp: TopicPartition) -> int | None:
-        """Return the end of what is decided by transactions, as the last fetch said (KIP-98).
+        """Return the end of what read_committed may read, as the last fetch said (KIP-98).
 
         Raises:
             NotOwnedError: the partition is not owned.
@@ -802,7 +802,7 @@ class OffsetCalls(Life):
     async def commit(self, what: Committable = None) -> CommitOutcome:
         """Commit, and wait for the coordinator's answer.
 
-        A caller that is cancelled ends its wait only: the commit goes on.
+        If you cancel it, you only stop waiting: the commit goes on.
 
         Args:
             what: a mapping of partitions to the next offset to read (alone, or with metadata of at
@@ -950,7 +950,7 @@ class OffsetCalls(Life):
         return await (await self._running()).flow.seek_to_committed(tps, limit)
 
     def pause(self, *tps: TopicPartition) -> None:
-        """Hand out nothing of some partitions until `resume`; ends with the claim."""
+        """Hand out nothing of some partitions until `resume`, or until they are given up."""
         self._entered(running=True).flow.pause(tps)
 
     def resume(self, *tps: TopicPartition) -> None:
@@ -962,10 +962,10 @@ class OffsetCalls(Life):
         return frozenset() if self._parts is None else self._parts.flow.paused()
 
     def held_back(self) -> frozenset[TopicPartition]:
-        """Return the owned partitions of which nothing is handed out before a commit.
+        """Return the owned partitions that wait for a commit.
 
-        Of those as many records as `max_uncommitted` were handed out beyond what is committed; none
-        without that option. A partition may be paused besides.
+        They have reached `max_uncommitted`; without that option there are none. A partition may
+        be paused as well.
         """
         return frozenset() if self._parts is None else self._parts.flow.held_back()
 
@@ -1149,6 +1149,6 @@ class Consumer(ReadingCalls[K, V], OffsetCalls, LogCalls, GroupCalls):
         )
 
     def coordinate_by(self, coordination: Coordination) -> Self:
-        """Have the group coordinated by another backend than the classic one; before entering."""
+        """Have another backend than the classic one coordinate the group; before entering."""
         self._coordination = coordination
         return self

@@ -413,7 +413,7 @@ class GroupCalls(Life[K, V]):
         return MembershipIterator(self._native.membership_changes(), self._host)
 
     def group_metadata(self) -> Generation | None:
-        """Return what a transaction's offset commit is fenced by (KIP-447).
+        """Return the identity that a transaction's offset commit has to carry (KIP-447).
 
         None while this consumer is no member: nothing may be committed for it then.
 
@@ -536,7 +536,7 @@ class LogCalls(Life[K, V]):
         return self._view(partial(self._native.highwater, tp))
 
     def last_stable_offset(self, tp: TopicPartition) -> int | None:
-        """Return the end of what is decided by transactions, as the last fetch said (KIP-98).
+        """Return the end of what read_committed may read, as the last fetch said (KIP-98).
 
         Raises:
             NotOwnedError: the partition is not owned.
@@ -730,7 +730,7 @@ class OffsetCalls(Life[K, V]):
         return self._do(seek, self._ahead.withdraw(tps))
 
     def pause(self, *tps: TopicPartition) -> None:
-        """Hand out nothing of some partitions until `resume`; ends with the claim."""
+        """Hand out nothing of some partitions until `resume`, or until they are given up."""
         self._view(partial(self._native.pause, *tps), self._ahead.withdraw(tps))
 
     def resume(self, *tps: TopicPartition) -> None:
@@ -742,10 +742,10 @@ class OffsetCalls(Life[K, V]):
         return self._view(self._native.paused)
 
     def held_back(self) -> frozenset[TopicPartition]:
-        """Return the owned partitions of which nothing is handed out before a commit.
+        """Return the owned partitions that wait for a commit.
 
-        Of those as many records as `max_uncommitted` were handed out beyond what is committed; none
-        without that option. A partition may be paused besides.
+        They have reached `max_uncommitted`; without that option there are none. A partition may
+        be paused as well.
         """
         return self._view(self._native.held_back)
 

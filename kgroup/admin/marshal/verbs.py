@@ -60,17 +60,17 @@ class MarshalAdmin:
         left = await admin.set_positions({TopicPartition("orders", 0): 40})
         await admin.resume()
 
-    What a call has done it has read back; whatever interrupts it, each position is set or not
-    changed, or told of. Calls take as long as the log takes to read, and a second or two. Those
-    that write for the group are made one at a time, for under one name nothing tells two of them
-    apart: another one is refused at once. Only `resume` may be called while `pause` keeps one up.
+    Each call reads back what it wrote. When it is interrupted, each position is set, unchanged, or
+    reported. A call takes as long as reading the log takes, and a second or two. One object makes
+    one change at a time, and refuses a second one at once. Only `resume` may be called while
+    `pause` renews a pause.
 
     Args:
-        config: options, None for the defaults; what tells the brokers, the group and the
-            coordination topic counts.
-        name: who asks, as the log has it: a pause binds everybody else, and the next call under
-            this name goes on with what one before it left behind. Two administrators that are at
-            work at one time have two names; None for one that nobody else has.
+        config: options, None for the defaults; those about brokers, the group and the coordination
+            topic count.
+        name: who asks, as the log has it. A pause binds everybody else, and a later call under this
+            name goes on with what an earlier one left. Administrators that work at the same time
+            need different names; None for a new one.
         timeout: seconds for each question, and for what was written to be read back.
         say: hears of progress, a line at a time.
         options: set single options on top of `config`; see `ConsumerConfig`.
@@ -106,14 +106,14 @@ class MarshalAdmin:
         """Make the coordination topic unless it is there.
 
         Args:
-            partitions: of a new one; to change it later all members must stop.
+            partitions: of a new topic; to change it later all members must stop.
 
         Returns:
-            What is not as it should be with the one that is there now, in words.
+            Warnings about the topic, in words; empty when it is fit.
 
         Raises:
             ArgumentError: `partitions` is below 1.
-            CoordinationTopicError: the one that is there is compacted.
+            CoordinationTopicError: the topic is there, and compacted.
             BrokerError: it may not be made, or not be seen.
             NoBrokerError, TimeoutError: not made, or not seen, in time.
         """
@@ -149,13 +149,13 @@ class MarshalAdmin:
 
     @asynccontextmanager
     async def watch(self, topics: Collection[str] | None = None) -> AsyncIterator[GroupChanges]:
-        """Have claims, takeovers, releases and pauses told as they are read, for one block.
+        """Iterate over claims, takeovers, releases and pauses as they are read.
 
             async with admin.watch() as changes:
                 async for change in changes:
                     print(change.kind, change.tp, change.client)
 
-        What there was before is not told. Changes that nobody has taken yet are kept.
+        What happened before is left out. Changes wait until you take them.
 
         Args:
             topics: only their partitions, and the pauses that reach them; None for all.
@@ -181,21 +181,21 @@ class MarshalAdmin:
     async def pause(self, seconds: float, topics: Collection[str] | None = None) -> None:
         """Pause the group: its members let go of all partitions, and nobody claims any.
 
-        A pause of before is replaced, whoever asked for it.
-        A pause of more than 3,000 s is renewed until less than that is left of it; that is when
-        this call returns. Cancelled before, it leaves a pause that ends by itself.
+        It replaces any earlier pause, whoever asked for that.
+        A pause of more than 3,000 s is renewed, and this call returns when less than that is left.
+        If you cancel it earlier, the pause ends by itself.
 
         Args:
             seconds: how long, 1 to 604,800.
-            topics: only the partitions of the log that they lie in, with all that lies there;
-                None for all.
+            topics: only these, and all that share a partition of the log with them; None for
+                all.
 
         Raises:
-            ArgumentError: nobody would keep it up for so long.
-            GroupError: a member of the original library is about; or somebody ended or replaced
-                the pause while it began, or was being kept up: it is over everywhere then.
-            KGroupError, TimeoutError: it was not written, or not read back, everywhere; where it
-                was, it is ended, or `say` hears that nobody knows.
+            ArgumentError: `seconds` is out of bounds.
+            GroupError: a member of the original library is alive; or somebody ended or replaced
+                the pause while it began or was renewed: then it is over everywhere.
+            KGroupError, TimeoutError: it was not written, or not read back, everywhere. It is then
+                ended where it was, or `say` is told that this is unknown.
             IllegalStateError: another call of this object is at work for the group.
         """
         async with refusing():
@@ -207,10 +207,10 @@ class MarshalAdmin:
     async def resume(self, topics: Collection[str] | None = None) -> bool:
         """End the pause of the group, whoever asked for it; False when there was none.
 
-        One that is only beginning ends wholly, or, when nothing of it is seen yet, goes on wholly.
+        A pause that is only beginning ends everywhere; one not seen yet goes on everywhere.
 
         Raises:
-            GroupError: a member of the original library is about, or the group is paused again and
+            GroupError: a member of the original library is alive, or the group is paused again and
                 again.
             KGroupError, TimeoutError: it was not written, or not read back, everywhere.
             IllegalStateError: another call of this object than `pause` is at work for the group.
@@ -241,8 +241,8 @@ class MarshalAdmin:
             Partition -> who has not let go of it, as `owners` has it; empty when all have.
 
         Raises:
-            GroupError: a member of the original library is about, or another administrator, who may
-                have ended the pause, too.
+            GroupError: a member of the original library is alive, or another administrator is at
+                work, who may have ended the pause, too.
             KGroupError, TimeoutError: the pause was not written, or not read back.
             IllegalStateError: another call of this object is at work for the group.
         """
@@ -261,13 +261,13 @@ class MarshalAdmin:
         """Return where the group would go on with partitions: by the log, else as committed.
 
         Args:
-            partitions: whose.
+            partitions: the ones to look up.
 
         Returns:
-            Partition -> next offset to read, None where nobody ever said.
+            Partition -> next offset to read, None where there is none.
 
         Raises:
-            KGroupError, TimeoutError: somebody could not tell in time.
+            KGroupError, TimeoutError: the log or the coordinator did not answer in time.
         """
         found = await self._at_the_log(lambda place: positions_now(place, frozenset(partitions)))
         return MappingProxyType(found)
@@ -290,7 +290,7 @@ class MarshalAdmin:
             Partition -> why it is not set; empty when all are. Doing it again is harmless.
 
         Raises:
-            ArgumentError, BrokerError, GroupError, TimeoutError: something stands in the way;
+            ArgumentError, BrokerError, GroupError, TimeoutError: something prevents it;
                 nothing was changed.
             IllegalStateError: another call of this object is at work for the group.
         """
