@@ -93,10 +93,17 @@ class Draft:
     Args:
         members: of the group.
         partitions: what there is to give.
+        generation_id: the generation that is being made, None when not known.
     """
 
-    def __init__(self, members: Sequence[Member], partitions: PartitionNumbering) -> None:
+    def __init__(
+        self,
+        members: Sequence[Member],
+        partitions: PartitionNumbering,
+        generation_id: int | None = None,
+    ) -> None:
         self._members = members
+        self._generation_id = generation_id
         self._partitions = partitions
         self._given: dict[str, list[TopicPartition]] = {m.member_id: [] for m in members}
         self._owner: dict[TopicPartition, Member | None] = {}
@@ -166,7 +173,7 @@ class Draft:
         }
         if protocol is RebalanceProtocol.COOPERATIVE:
             indices = {who: self._partitions.indices_of(tps) for who, tps in given.items()}
-            holdings = settle(self._members, stated_claim, self._partitions)
+            holdings = settle(self._members, stated_claim, self._partitions, self._generation_id)
             first = withhold(indices, holdings, self._partitions)
             given, withheld = first.partitions, withheld | dict(first.withheld)
         return GroupAssignment(

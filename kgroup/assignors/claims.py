@@ -10,6 +10,8 @@ A zombie claims what another member reads by now:
 1. A holds t-0 in generation 5 and is suspended. 2. The group goes on without it; B gets t-0 in
 generation 6. 3. A wakes and joins, claiming t-0 of generation 5; B claims it of generation 6.
 The newer claim counts. Of two claims in one generation either may be true, so neither counts.
+A claim of the generation that is being made, or of a later one, cannot be true: nobody was given
+anything in it yet. It counts as the oldest, so that it takes nothing from a member that holds it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,6 +98,7 @@ def settle(
     members: Iterable[Member],
     claim: Callable[[Member], MemberClaim],
     partitions: PartitionNumbering,
+    generation_id: int | None = None,
 ) -> Holdings:
     """Decide which claims count.
 
@@ -103,6 +106,7 @@ def settle(
         members: of the group, each once; the order does not matter.
         claim: reads what one of them says it holds; kept no longer than it takes to count it.
         partitions: what exists; other claims are ignored.
+        generation_id: the generation that is being made, None when not known.
     """
     held: dict[str, list[int]] = {}
     generations: dict[str, int] = {}
@@ -110,7 +114,8 @@ def settle(
         said = claim(member)
         held[member.member_id] = partitions.indices_of(said.partitions)
         since = said.generation_id
-        generations[member.member_id] = NO_GENERATION if since is None else since
+        untrue = since is None or (generation_id is not None and since >= generation_id)
+        generations[member.member_id] = NO_GENERATION if since is None or untrue else since
     contested = _claimed_twice(held.values(), len(partitions))
     if not contested:
         return Holdings(held, {})

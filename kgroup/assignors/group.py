@@ -46,6 +46,8 @@ class GroupSubscription:
             subscribes to and that have partitions, sorted by name.
         now: seconds since the epoch by the leader's clock when the round began. Another leader's
             clock may differ, so compare it with times of minutes, not of seconds.
+        generation_id: the generation that is being made, None when not known. Claims of it, or
+            of a later one, cannot be true.
 
     Attributes:
         partitions: everything there is to give, in order; a sequence that also knows the place
@@ -59,6 +61,7 @@ class GroupSubscription:
     members: tuple[Member, ...]
     topics: TopicsMetadata
     now: float = 0.0
+    generation_id: int | None = None
     partitions: PartitionNumbering = field(init=False, repr=False, compare=False)
     audiences: tuple[Audience, ...] = field(init=False, repr=False, compare=False)
     _subscribers: Mapping[str, tuple[Member, ...]] = field(init=False, repr=False, compare=False)
@@ -119,7 +122,7 @@ class GroupSubscription:
 
     def draft(self) -> Draft:
         """Return an empty assignment to write on."""
-        return Draft(self.members, self.partitions)
+        return Draft(self.members, self.partitions, self.generation_id)
 
     def _racks(self, partition: TopicPartition) -> PartitionRacks:
         return self.topics.get(partition.topic, {}).get(partition.partition, UNKNOWN)

@@ -28,7 +28,8 @@ class StickyAssignor:
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions."""
-        holdings = settle(group.members, partial(sticky_claim, names={}), group.partitions)
+        claim = partial(sticky_claim, names={})
+        holdings = settle(group.members, claim, group.partitions, group.generation_id)
         target = plan_sticky(group, holdings)
         return assigned(target, group.partitions)
 

@@ -179,14 +179,16 @@ def _rival(group: GroupSubscription, claimants: set[int], place: int) -> str | N
     """Return the member that has to hand a partition back first, None when there is none.
 
     Of two claims in one generation either may be true. A claim without a generation
-    (before KIP-792) is taken to be as new as any other.
+    (before KIP-792) is taken to be as new as any other; one of the generation that is being made,
+    or of a later one, cannot be true, and counts only when nobody else claims the partition.
     """
     known = {at: group.members[at].generation_id for at in claimants}
+    made = group.generation_id
+    true = {at: it for at, it in known.items() if made is None or it is None or it < made}
+    known = true or known
     newest = max((each for each in known.values() if each is not None), default=None)
-    newest_claimants = [
-        at for at in sorted(claimants) if newest is not None and known[at] == newest
-    ]
-    undated = [at for at in sorted(claimants) if known[at] is None]
+    newest_claimants = [at for at in sorted(known) if newest is not None and known[at] == newest]
+    undated = [at for at in sorted(known) if known[at] is None]
     if place in undated or newest_claimants == [place]:
         return None
     others = [at for at in (newest_claimants or undated) if at != place]

@@ -138,7 +138,7 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         _E.UNKNOWN_TOPIC_OR_PARTITION: _R.REFUSE,
         _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
     },
-    # For a tool that evicts a member. A member that leaves does not wait for a good answer.
+    # A member that closes leaves anew at the next coordinator; what else it is told ends it.
     ApiKey.LEAVE_GROUP: {**_COORDINATOR_MOVED},
     ApiKey.FETCH: {
         **_ASKED_OF_A_LEADER,

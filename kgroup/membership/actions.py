@@ -29,14 +29,14 @@ from kgroup.membership.returning import (
 from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember, Identity
-from kgroup.membership.waiting import await_listener, stop_waiting, take_back_calls, tell_group
-from kgroup.types import (
-    Cause,
-    ChangeKind,
-    Claim,
-    Generation,
-    Leave,
+from kgroup.membership.waiting import (
+    await_listener,
+    stop_waiting,
+    take_back_calls,
+    tell_group,
+    tell_unasked,
 )
+from kgroup.types import Cause, ChangeKind, Claim, Generation, Leave
 
 __all__ = ["act", "leave_state"]
 
@@ -203,12 +203,13 @@ def _adopt(turn: Turn) -> None:
     holdings, added = holdings.acquire(usable)
     turn.put_identity(replace(member.identity, synced=True))
     turn.put_holdings(holdings)
+    told_now = tell_unasked(turn)
     turn.put_round(
         replace(
             turn.member.round,
             assigned=usable,
             assigned_in=generation.generation_id,
-            believed=turn.member.round.believed | assigned,
+            believed=turn.member.round.believed | told_now,
             held_back=frozenset(),
             unsettled=False,
             completed=member.round.completed + 1,
@@ -272,8 +273,7 @@ def _forget(turn: Turn, identity: Identity) -> None:
 def _go(turn: Turn) -> None:
     held_back, unsettled = let_go(turn.member), turn.member.round.unsettled
     _forget(turn, Identity())
-    now = turn.member.round
-    turn.put_round(replace(now, held_back=held_back, unsettled=unsettled))
+    turn.put_round(replace(turn.member.round, held_back=held_back, unsettled=unsettled))
 
 
 # -- the end -------------------------------------------------------------------------------

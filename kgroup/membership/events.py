@@ -290,6 +290,7 @@ class Note(Enum):
     ASSIGNMENT_ABSURD = (
         "the leader's assignment cannot be read; this member owns nothing, and joins"
     )
+    TOPICS_UNASKED = "the leader assigns topics that this member did not ask for; it joins later"
     NOT_PERMITTED = "the coordinator does not permit it; asked again until it does"
 
 

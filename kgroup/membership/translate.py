@@ -42,12 +42,12 @@ __all__ = ["hear_answer", "hear_assignor", "hear_commit", "hear_coordinator", "h
 
 _PATIENCE_ROUNDS = 3
 _UUID_LENGTH = 36
+_UNHEARD = (Reaction.FIND_COORDINATOR, Reaction.RETRY)
 
 
 def hear_answer(turn: Turn, event: Answered) -> Trigger | None:
     """Return what an answer to a group request triggers; None when nothing moves."""
-    member = turn.member
-    ticket = event.ticket
+    member, ticket = turn.member, event.ticket
     if ticket == member.heartbeat:
         turn.member = replace(member, heartbeat=None)
         assert isinstance(event.response, HeartbeatResponse)
@@ -60,14 +60,15 @@ def hear_answer(turn: Turn, event: Answered) -> Trigger | None:
             return _joined(turn, event.response)
         case SyncGroupResponse():
             return _synced(turn, event.response)
+        case left if reaction(ApiKey.LEAVE_GROUP, left.error_code) in _UNHEARD:
+            return _leave_again(turn)
         case _:
             return Trigger.LEAVE_ENDED
 
 
 def hear_failure(turn: Turn, event: RequestFailed) -> Trigger | None:
     """Return what a request without a usable answer triggers."""
-    member = turn.member
-    ticket = event.ticket
+    member, ticket = turn.member, event.ticket
     if ticket == member.coordinator.ticket:
         return _search_failed(turn, event.error)
     beat = ticket == member.heartbeat
@@ -76,7 +77,7 @@ def hear_failure(turn: Turn, event: RequestFailed) -> Trigger | None:
     elif ticket != member.round.ticket:
         return None
     if ticket.errand is Errand.LEAVE_GROUP:
-        return Trigger.LEAVE_ENDED
+        return _leave_again(turn)
     if isinstance(event.error, (UnsupportedVersionError, LocalProtocolError)):
         turn.error = event.error
         turn.cause = Cause.FAILED
@@ -366,6 +367,14 @@ def _coordinator_lost(turn: Turn) -> Trigger | None:
     if turn.member.coordinator.state is CoordinatorState.KNOWN:
         turn.asked.append(CoordinatorTrigger.LOST)
     return None
+
+
+def _leave_again(turn: Turn) -> Trigger | None:
+    """Leave at the next coordinator while `close()` may last; what has no limit goes on at once."""
+    if turn.member.wishes.closing is None:
+        return Trigger.LEAVE_ENDED
+    turn.put_round(replace(turn.member.round, ticket=None))
+    return _coordinator_lost(turn)
 
 
 def _search_failed(turn: Turn, error: Exception) -> Trigger | None:

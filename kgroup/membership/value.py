@@ -97,8 +97,7 @@ class Round:
         remembered: what the group knew of this static member before that; None: not known, or
             of a member id that is over.
         believed: partitions the group believes this member owns.
-        held_back: what the group may hold back for a static member that has given its id up, and
-            joins without one; see `returning`.
+        held_back: what the group may hold back for a static member without an id; see `returning`.
         unsettled: a static member came back, a round was owed, and none was adopted since.
         assigned: partitions of the adopted assignment.
         assigned_in: the generation it was adopted in, None without one.
@@ -111,10 +110,10 @@ class Round:
         paced_until: instant at which the JoinGroups so far have all had their time.
         failing_since: first of a row of inexplicable JoinGroup answers.
         drain_until: instant after which batches in hand are not waited for.
-        release_until: instant after which on_revoked is not waited for, None when it is not, or
-            when the wait has another end.
+        release_until: instant after which on_revoked is not waited for, None without one.
         unawaited: serial of the latest change that is not waited for any longer.
         completed: rounds adopted so far.
+        unasked: how many of them in a row brought topics that were not asked for.
         cause: why the latest round began.
     """
 
@@ -142,6 +141,7 @@ class Round:
     release_until: float | None = None
     unawaited: int = 0
     completed: int = 0
+    unasked: int = 0
     cause: Cause | None = None
 
 

@@ -1,7 +1,7 @@
-"""What a member that gives something up waits for: the listener that hears of it, up to a limit.
+"""What a member waits for: the listener that hears of a loss, a leader that does not hear it.
 
-Decides: when everything is handed back, how long a listener is waited for, and which calls of it
-are not made any more.
+Decides: when everything is handed back, how long a listener is waited for, which calls of it are
+not made any more, and when a leader is told again what this member asks for.
 Never: what is given up; `actions` does.
 """
 
@@ -9,9 +9,9 @@ from kgroup.frozen import replace
 from kgroup.membership.events import CallListener, Note, Tell
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn
-from kgroup.types import ChangeKind, Claim, MemberState, OwnershipChange
+from kgroup.types import ChangeKind, Claim, MemberState, OwnershipChange, TopicPartition
 
-__all__ = ["await_listener", "stop_waiting", "take_back_calls", "tell_group"]
+__all__ = ["await_listener", "stop_waiting", "take_back_calls", "tell_group", "tell_unasked"]
 
 
 def tell_group(turn: Turn) -> None:
@@ -84,3 +84,25 @@ def _not_begun(turn: Turn) -> tuple[OwnershipChange, ...]:
         for place, change in enumerate(turn.member.changes)
         if change.kind is ChangeKind.REVOKED and (place > 0 or change in asked)
     )
+
+
+def tell_unasked(turn: Turn) -> frozenset[TopicPartition]:
+    """Return what the group is to be told about at once, of an assignment that is adopted.
+
+    A leader that assigns topics which this member did not ask for may have heard of an older
+    subscription: another round tells it. One that does so again has heard, and will hear again:
+    each further round is for all members, so each waits twice as long as the one before.
+    """
+    member, assigned = turn.member, turn.assigned
+    unasked = frozenset(tp for tp in assigned if tp.topic not in member.round.joined_topics)
+    times = member.round.unasked + 1 if unasked else 0
+    turn.put_round(replace(member.round, unasked=times))
+    if times <= 1:
+        return assigned
+    pause = turn.backoff(times, member.settings.rebalance_timeout)
+    due = member.lead.rejoin_at
+    at = turn.now + pause if due is None else min(due, turn.now + pause)
+    turn.put_lead(replace(member.lead, rejoin_at=at))
+    names = ", ".join(sorted({tp.topic for tp in unasked}))
+    turn.effects.append(Tell(Note.TOPICS_UNASKED, f"{names}; again in {pause:.1f} s"))
+    return assigned - unasked

@@ -1,5 +1,7 @@
 """Inputs on which Kafka's Java assignors (2024) give wrong or wasteful results; ours do not."""
 
+from dataclasses import replace
+
 import pytest
 
 from kgroup.assignors import BUILT_IN, GroupSubscription, PartitionRacks, RebalanceProtocol, verify
@@ -96,6 +98,29 @@ def test_7_a_partition_far_from_all_members_stays_where_it_is(assignor):
     )
     assignment = check(assignor, GroupSubscription(members, topics))
     assert target(assignment) == {"a": set(tps("t-1 t-2")), "b": set(tps("t-0 t-3"))}
+
+
+@each_sticky
+@pytest.mark.parametrize("untrue", [7, 8, 2**31 - 1])
+def test_a_claim_of_the_generation_being_made_or_a_later_one_takes_nothing_from_its_owner(
+    assignor, untrue
+):
+    honest = member("a", owned="t-0 t-1", generation_id=6)
+    liar = member("b", owned="t-0 t-1", generation_id=untrue)
+    described = replace(group([honest, liar], t=2), generation_id=7)
+    assignment = check(assignor, described)
+    held_by_honest = set(tps("t-0 t-1")) & set(assignment.of("a"))
+    assert len(held_by_honest) == 1
+    if assignor is COOPERATIVE:
+        assert assignment.of("b") == ()
+        assert len(assignment.withheld) == 1
+
+
+def test_a_claim_that_cannot_be_true_still_counts_when_nobody_else_claims():
+    """1. The log of offsets is lost; 2. the group begins anew at a lower generation."""
+    members = [member("a", owned="t-1", generation_id=900), member("b")]
+    described = replace(group(members, t=2), generation_id=1)
+    assert check(COOPERATIVE, described).of("a") == tps("t-1")
 
 
 def test_two_claims_of_one_generation_void_each_other():

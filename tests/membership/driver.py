@@ -214,9 +214,9 @@ class Driven:
         ticket = self.ticket(Errand.HEARTBEAT)
         return self.on(Answered(ticket, HeartbeatResponse(error_code=code)))
 
-    def left(self) -> tuple[Effect, ...]:
+    def left(self, code: int = 0) -> tuple[Effect, ...]:
         ticket = self.ticket(Errand.LEAVE_GROUP)
-        return self.on(Answered(ticket, LeaveGroupResponse()))
+        return self.on(Answered(ticket, LeaveGroupResponse(error_code=code)))
 
     def settle(self) -> None:
         """Let the listener return from everything, and have nothing in hand."""

@@ -1,12 +1,13 @@
 """Answers and assignments that make no sense: nothing is believed of them, and it is said why."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from kgroup.machine.wishes import Errand
 from kgroup.membership.commits import read_commit
-from kgroup.membership.events import Answered, Note, Tell, Tick
+from kgroup.membership.events import Answered, EnforceRebalance, Note, Polled, Tell, Tick
 from kgroup.types import ChangeKind, CommitStatus, MemberState, OffsetAndMetadata
 from kgroup.wire.messages import (
     JoinGroupRequest,
@@ -161,6 +162,39 @@ def test_topics_not_asked_for_are_given_back_in_a_round_that_is_asked_for() -> N
     assert member.owned() == partitions("t-0")
     member.expect(MemberState.JOINING)
     assert len(member.sent(JoinGroupRequest)) == 4
+
+
+def until_joining(member: Driven) -> None:
+    """Let time pass, with heartbeats answered and polls, until the member joins anew."""
+    while not member.is_in(MemberState.JOINING):
+        member.on(Tick(), after=member.deadline - member.now)
+        member.on(Polled())
+        if member.member.heartbeat is not None:
+            member.beat()
+
+
+def test_a_leader_that_assigns_topics_nobody_asked_for_again_and_again_is_told_ever_later() -> None:
+    member = given("t-0", "x-0")
+    pauses = []
+    for generation in range(5, 13):
+        begun = member.now
+        until_joining(member)
+        pauses.append(member.now - begun)
+        member.joined(generation)
+        member.synced("t-0", "x-0")
+        assert member.owned() == partitions("t-0")
+    assert all(later > 1.5 * earlier for earlier, later in pairwise(pauses[2:]))
+    assert sum(pauses) > 10.0
+
+
+def test_a_leader_that_has_heard_is_told_at_once_the_next_time() -> None:
+    member = given("t-0", "x-0")
+    for names in (("t-0", "x-0"), ("t-0",), ("t-0", "x-0")):
+        member.on(EnforceRebalance("test"))
+        until_joining(member)
+        member.joined(9)
+        member.synced(*names)
+    member.expect(MemberState.JOINING)
 
 
 def test_an_empty_assignment_takes_everything() -> None:

@@ -180,7 +180,8 @@ class Leading:
         places = racks.places(view)
 
         def work() -> tuple[GroupAssignment, dict[str, bytes], SentAssignment | None]:
-            group = GroupSubscription(read.members, _metadata(view, read.wanted), now)
+            topics = _metadata(view, read.wanted)
+            group = GroupSubscription(read.members, topics, now, effect.generation_id)
             assignment = divide(assignor, group, protocol)
             encoded = encode_group_assignment(group, assignment)
             sent = None  # eager members hold nothing when they join, so nothing of theirs

@@ -128,10 +128,11 @@ def _stops_in_time(tale: Tale) -> bool:
     return bool(tale.all(MemberStopped, "m1", before=_closing(tale) + _CLOSE_TIMEOUT + 0.5))
 
 
-def _stops_soon(tale: Tale) -> bool:
-    """Refused connections are known of at once."""
-    return bool(tale.all(MemberStopped, "m1", before=_closing(tale) + 1.0))
-
+_NO_LIMIT = Fault(
+    "kgroup.membership.timers",
+    "    return closing.leave_by if member.state is MemberState.LEAVING else closing.release_by\n",
+    "    return None\n",
+)
 
 NAMED = (
     Named(
@@ -168,14 +169,8 @@ NAMED = (
         of=("symptom 7",),
         plan=_closed_alone,
         happened=_without_an_answer,
-        kept=_stops_soon,
-        faults=(
-            Fault(
-                "kgroup.membership.translate",
-                "        return Trigger.LEAVE_ENDED\n    if isinstance",
-                "        return None\n    if isinstance",
-            ),
-        ),
+        kept=_stops_in_time,
+        faults=(_NO_LIMIT,),
     ),
     Named(
         name="closing while no answer comes through ends in time",
@@ -184,14 +179,7 @@ NAMED = (
         plan=_closed_deaf,
         happened=_without_an_answer,
         kept=_stops_in_time,
-        faults=(
-            Fault(
-                "kgroup.membership.timers",
-                "    return closing.leave_by if member.state is MemberState.LEAVING"
-                " else closing.release_by\n",
-                "    return None\n",
-            ),
-        ),
+        faults=(_NO_LIMIT,),
     ),
 )
 """Each of them tried in several kinds of groups."""
