@@ -124,7 +124,7 @@ class Leave(Word):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a member asks for; exactly one of the three is given.
+    """What a member asks for: topics, a pattern, or partitions; exactly one of them.
 
     Args:
         topics: topic names.
@@ -141,7 +141,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What a member is fenced by; always whole, replaced in one place.
+    """The identity by which brokers fence a member; replaced as a whole.
 
     Args:
         group_id: name of the group.
@@ -290,7 +290,7 @@ class Membership:
 
     @property
     def partitions(self) -> frozenset[TopicPartition]:
-        """Everything owned, without the periods."""
+        """All partitions that are owned."""
         return frozenset(claim.tp for claim in self.claims)
 
 

@@ -56,7 +56,7 @@ class NoBrokerError(TransportError):
     Args:
         tried: address -> why it failed, in the order tried.
         seconds: how long it was tried.
-        refused: whether each of them refused us, or is not to be trusted: no matter of time.
+        refused: whether each refused us or cannot be trusted, so that waiting would not help.
     """
 
     def __init__(self, tried: Mapping[str, str], seconds: float, *, refused: bool = False) -> None:
@@ -71,8 +71,8 @@ class NoBrokerError(TransportError):
 class AuthenticationError(KGroupError):
     """A broker does not accept who we say we are, or could not prove who it is (SASL).
 
-    Asking again with the same credentials would not help, and may lock an account, so it is not
-    done. No password, token or proof is ever part of it.
+    kgroup does not try again: the same credentials would fail again, and might lock the account.
+    The error never holds a password, token or proof.
 
     Args:
         address: `host:port`.

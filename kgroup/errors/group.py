@@ -54,14 +54,15 @@ class GroupError(KGroupError):
 class FencedError(GroupError):
     """Another member uses the same group instance id; this one may do nothing more (KIP-345).
 
-    In a group that claims: a process of the same name that was started later, by their clocks.
+    In a Marshal group the other member is a process of the same name that was started later, by
+    the clocks of the two machines.
     """
 
 
 class AssignmentError(GroupError):
     """The partitions of a group cannot be divided; nothing was sent, and the round is tried again.
 
-    Raised by itself for what members or the coordinator did; see `AssignorError` for the rest.
+    Raised when members or the coordinator caused it. What an assignor did is an `AssignorError`.
     """
 
 
@@ -200,7 +201,7 @@ class OffsetOutOfRangeError(KGroupError):
 class LogTruncatedError(KGroupError):
     """Records that were read are gone from the log, and the reset policy is `none` (KIP-320).
 
-    A leader was elected that never had them. What stands at their offsets now is something else.
+    A leader was elected that never had them. Other records stand at their offsets now.
 
     Args:
         tp: the partition.

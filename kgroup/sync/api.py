@@ -236,7 +236,8 @@ class AssignedListener(Protocol):
     """Called when partitions are assigned."""
 
     def on_assigned(self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /) -> None:
-        """Called before any record of `change.added` is handed out; each round, also empty."""
+        """Called before any record of `change.added` is handed out, and after each round, also when
+        nothing was added."""
 
 
 class RevokedListener(Protocol):

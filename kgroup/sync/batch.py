@@ -52,12 +52,12 @@ class Batch(Generic[K, V]):
 
     @property
     def claim(self) -> Claim:
-        """The period of ownership they were handed out in."""
+        """The period of ownership in which the records were handed out."""
         return self.native.claim
 
     @property
     def token(self) -> Generation | None:
-        """The identity they were handed out under, None outside a group.
+        """The member's identity when the records were handed out, None outside a group.
 
         In a Marshal group its `generation_id` rises with each owner of the partition, and fences
         what a former one still writes; in a classic group it orders nothing.
@@ -76,7 +76,7 @@ class Batch(Generic[K, V]):
 
     @property
     def in_hand(self) -> bool:
-        """Whether the application still holds it: neither done nor given back."""
+        """Whether the application still holds the batch: it is neither done nor given back."""
         return self.native.in_hand
 
     def __len__(self) -> int:
@@ -119,7 +119,7 @@ class Batch(Generic[K, V]):
         self._carry(self.native.release)
 
     def give_back(self, offset: int) -> None:
-        """Give the records from an offset on back: they are handed out again, next.
+        """Give back the records from an offset on; they are the next to be handed out again.
 
         Args:
             offset: of the first record that goes back; `first` for all.
@@ -239,7 +239,7 @@ class BatchIterator(Iterator[Batch[K, V]], Generic[K, V]):
         return Batch(found, self._host)
 
     def close(self) -> None:
-        """Give the batch in hand back; records that are not done stay so."""
+        """Give back the batch in hand. Its records that are not done stay not done."""
         self._host.call(self._native.aclose)
 
 

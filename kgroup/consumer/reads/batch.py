@@ -72,12 +72,12 @@ class Batch(Generic[K, V]):
 
     @property
     def claim(self) -> Claim:
-        """The period of ownership they were handed out in."""
+        """The period of ownership in which the records were handed out."""
         return self._taken.claim
 
     @property
     def token(self) -> Generation | None:
-        """The identity they were handed out under, None outside a group.
+        """The member's identity when the records were handed out, None outside a group.
 
         In a Marshal group its `generation_id` rises with each owner of the partition, and fences
         what a former one still writes; in a classic group it orders nothing.
@@ -91,9 +91,12 @@ class Batch(Generic[K, V]):
 
     @property
     def next_offset(self) -> int:
-        """Offset to commit when all is done; may lie beyond the last record by marks and holes.
+        """Offset to commit when all records are done.
 
-        After a `DeserializationError` that of the record that could not be read.
+        It may be higher than the last record's offset plus one: transaction markers and compacted
+        records have offsets, too.
+
+        After a `DeserializationError` it is the offset of the record that was refused.
         """
         return self._taken.handout.next_offset
 
@@ -176,13 +179,13 @@ class Batch(Generic[K, V]):
         self._delivery.done(self._taken.handout, upto)
 
     def release(self) -> None:
-        """Give the batch back; records that are not done stay so, and come again after a seek or to
+        """Give the batch back. Records that are not done come again after a seek, or to
         the partition's next owner. Auto-commit commits nothing behind them.
         """
         self._delivery.drop(self._taken.handout)
 
     def give_back(self, offset: int) -> None:
-        """Give the records from an offset on back: they are handed out again, next.
+        """Give back the records from an offset on; they are the next to be handed out again.
 
         The batch ends there; whatever says that it is done means the records in front. What was
         handed out of the partition after this batch counts for no commit any more, as after a
@@ -196,7 +199,7 @@ class Batch(Generic[K, V]):
 
     @property
     def in_hand(self) -> bool:
-        """Whether the application still holds it: neither done nor given back."""
+        """Whether the application still holds the batch: it is neither done nor given back."""
         return self._taken.handout.in_hand
 
     async def __aenter__(self) -> Self:

@@ -64,7 +64,7 @@ class BatchIterator(Generic[K, V]):
         return self._current
 
     async def aclose(self) -> None:
-        """Give the batch in hand back; records that are not done stay so."""
+        """Give back the batch in hand. Its records that are not done stay not done."""
         current, self._current = self._current, None
         if current is not None:
             current.release()
@@ -165,7 +165,7 @@ class RecordIterator(Generic[K, V]):
         return chunk.head() is not None and (self._until is None or chunk.at < self._until)
 
     async def aclose(self) -> None:
-        """Give the record in hand back as it is: it does not count as done."""
+        """Give back the record in hand; it does not count as done."""
         handout, self._handout = self._handout, None
         self._owned = self._chunk = None
         if handout is not None:

@@ -25,7 +25,7 @@ Deserializer = Callable[[bytes | None], T]
 
 
 def raw(data: bytes | None) -> bytes | None:
-    """Leave bytes as they are: the deserialiser when none is given."""
+    """Return bytes as they are. This is the deserialiser when you give none."""
     return data
 
 
@@ -72,7 +72,7 @@ class Record(Generic[K, V]):
 
     @property
     def error(self) -> DeserializationError | None:
-        """Why its key or value, or both, are still bytes: only with `on_deserialize_error="raw"`,
+        """Why the key or the value is still bytes; set only with `on_deserialize_error="raw"`,
         and only on records that a deserialiser refused."""
         return self._origin.error if isinstance(self._origin, _Refused) else None
 
