@@ -37,9 +37,9 @@ class Report:
 
 async def main() -> None:
     async with Consumer(
-        "orders",
+        "payments",
         bootstrap_servers=BOOTSTRAP,
-        group_id="billing",
+        group_id="accounting",
         auto_offset_reset="earliest",
         assignors=["cooperative-sticky"],
         session_timeout=6.0,

@@ -104,3 +104,13 @@ def test_a_port_that_is_listened_on_is_not_free() -> None:
     with socket.create_server(("127.0.0.1", next(free_ports()))) as server:
         taken = server.getsockname()[1]
         assert taken not in set(free_ports())
+
+
+def test_a_port_whose_server_has_just_ended_is_free() -> None:
+    with socket.create_server(("127.0.0.1", next(free_ports()))) as server:
+        left = server.getsockname()[1]
+        with socket.create_connection(server.getsockname()) as client:
+            accepted, _ = server.accept()
+            accepted.close()  # the server closes first: its side stays behind in TIME_WAIT
+            client.recv(1)
+    assert left in set(free_ports())
