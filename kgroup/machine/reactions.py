@@ -139,7 +139,10 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
     },
     # A member that closes leaves anew at the next coordinator; what else it is told ends it.
-    ApiKey.LEAVE_GROUP: {**_COORDINATOR_MOVED},
+    ApiKey.LEAVE_GROUP: {
+        **_COORDINATOR_MOVED,
+        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.FIND_COORDINATOR,
+    },
     ApiKey.FETCH: {
         **_ASKED_OF_A_LEADER,
         _E.OFFSET_OUT_OF_RANGE: _R.OUT_OF_RANGE,

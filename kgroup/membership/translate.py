@@ -42,7 +42,6 @@ __all__ = ["hear_answer", "hear_assignor", "hear_commit", "hear_coordinator", "h
 
 _PATIENCE_ROUNDS = 3
 _UUID_LENGTH = 36
-_UNHEARD = (Reaction.FIND_COORDINATOR, Reaction.RETRY)
 
 
 def hear_answer(turn: Turn, event: Answered) -> Trigger | None:
@@ -60,10 +59,9 @@ def hear_answer(turn: Turn, event: Answered) -> Trigger | None:
             return _joined(turn, event.response)
         case SyncGroupResponse():
             return _synced(turn, event.response)
-        case left if reaction(ApiKey.LEAVE_GROUP, left.error_code) in _UNHEARD:
-            return _leave_again(turn)
-        case _:
-            return Trigger.LEAVE_ENDED
+        case left:
+            moved = reaction(ApiKey.LEAVE_GROUP, left.error_code) is Reaction.FIND_COORDINATOR
+            return _leave_again(turn) if moved else Trigger.LEAVE_ENDED
 
 
 def hear_failure(turn: Turn, event: RequestFailed) -> Trigger | None:

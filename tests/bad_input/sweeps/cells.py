@@ -126,7 +126,8 @@ def _shown(place: Place, code: int, times: int | None) -> Reaction:
         return _WHOLE[name]
     match place.api, told:
         case _A.LEAVE_GROUP, _:
-            return _R.SUCCEED  # its cells are for who evicts others; who leaves does not mind
+            again = told is _R.FIND_COORDINATOR and place.level == "whole"
+            return told if again else _R.SUCCEED  # who leaves does not mind the rest
         case _A.METADATA, _R.REBOOTSTRAP if place.level == "topics":
             return _R.RETRY
         case _A.METADATA, _R.REBOOTSTRAP:

@@ -43,6 +43,9 @@ pauses, shorter than anything that comes by itself."""
 _PATIENCE: Final = 1.4
 """Virtual seconds within which what is asked again slowly has been."""
 
+_CLOSING: Final = 5.0
+"""Virtual seconds that closing may take."""
+
 _SOUGHT: Final = (ApiKey.FETCH, ApiKey.LIST_OFFSETS)
 
 
@@ -175,6 +178,9 @@ def _of_commit(trial: Trial) -> Reaction:
 
 
 def _of_leaving(trial: Trial) -> Reaction:
+    sought = _next(trial, FindCoordinatorRequest)
+    if sought is not None and trial.closed_in < _CLOSING + _AT_ONCE:
+        return _R.FIND_COORDINATOR
     if len(trial.hits) == 1 and trial.closed_in < _AT_ONCE:
         return _R.SUCCEED
     raise LookupError(f"asked {len(trial.hits)} time(s), closed in {trial.closed_in:g} s")

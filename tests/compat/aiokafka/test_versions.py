@@ -35,6 +35,6 @@ def test_the_import_itself_refuses_it(monkeypatch: pytest.MonkeyPatch) -> None:
         importlib.reload(kgroup.compat.aiokafka)
 
 
-def test_the_pin_is_that_of_the_distribution() -> None:
+def test_the_pin_is_that_of_the_extra() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert str(PIN) in settings["project"]["dependencies"]
+    assert str(PIN) in settings["project"]["optional-dependencies"]["aiokafka"]
