@@ -208,8 +208,8 @@ def _options() -> str:
         for name, option in _named("config.options.ConsumerOptions").members.items()
         if isinstance(option, griffe.Attribute)
     }
-    rows = [
-        (
+    rows = {
+        option.name: (
             f"`{option.name}`",
             f"`{cell(spellings[option.name])}`",
             f"`{cell(_shown_value(option.default))}`",
@@ -217,14 +217,54 @@ def _options() -> str:
             f"`{kafka}`" if (kafka := option.metadata["kafka"]) else "",
         )
         for option in fields(ConsumerConfig)
-    ]
+    }
     heads = ("option", "type", "default", "meaning", "in Kafka's consumer")
     lead = (
         "Each is a keyword of `Consumer` and of `ConsumerConfig`. `Duration` is seconds as a float "
-        "or a `timedelta`; sizes are bytes."
+        "or a `timedelta`; sizes are bytes. From a goal to options: [tuning](../how-to/tuning.md)."
     )
+    parts = [lead]
+    for purpose, names in _by_purpose(list(rows)).items():
+        parts += [f"## {purpose}", table(heads, [rows[name] for name in names])]
     there = "config.consumer_config.ConsumerConfig"
-    return f"{lead}\n\n{table(heads, rows)}\n\n{_each(f'{there}.of', f'{there}.doubts')}"
+    return "\n\n".join((*parts, _each(f"{there}.of", f"{there}.doubts")))
+
+
+_PURPOSES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "bootstrap_servers": "Where the brokers are, and who you are",
+        "session_timeout": "Membership and rebalances",
+        "auto_offset_reset": "Where reading begins, and what is committed",
+        "on_deserialize_error": "What is handed out, and when it is done",
+        "fetch_min_bytes": "Fetching and memory",
+        "request_timeout": "Requests and connections",
+        "metadata_max_age": "Topics",
+        "backend": "Marshal groups",
+        "security_protocol": "TLS and SASL",
+        "journal": "Event log, and tests",
+    }
+)
+"""First option of each purpose -> the purpose; the others follow in the order of the class."""
+
+_ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "max_poll_records": "on_deserialize_error",
+        "stay_with_partition": "on_deserialize_error",
+        "done_at": "on_deserialize_error",
+        "check_crcs": "fetch_min_bytes",
+        "max_decompressed_bytes": "fetch_min_bytes",
+    }
+)
+"""Option -> the purpose it stands under, where that is not the one it follows in the class."""
+
+
+def _by_purpose(options: list[str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {purpose: [] for purpose in _PURPOSES.values()}
+    purpose = ""
+    for name in options:
+        purpose = _PURPOSES.get(name, purpose)
+        groups[_PURPOSES.get(_ELSEWHERE.get(name, ""), purpose)].append(name)
+    return groups
 
 
 def _shown_value(default: object) -> str:
