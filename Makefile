@@ -17,11 +17,12 @@ ARGS ?=
 # Thousands of tests in several processes: what is compiled is kept, whatever the environment says.
 TESTING = PYTHONDONTWRITEBYTECODE= $(BIN)/python
 
-# Two stamps in one environment: the demo needs less than lint and tests do.
+# Stamps in one environment: the demo needs less than lint and tests do, `make bench` something else.
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
+BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help venv demo test test-fast test-faults search dropin differential test-aiokafka lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults search dropin differential test-aiokafka bench lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +67,9 @@ test-aiokafka: $(DEV_READY) ## run the tests of the wire with the oldest and the
 		ls "$$folder" | grep dist-info; \
 		PYTHONPATH="$$folder" $(TESTING) -m pytest -q -n 2 tests/wire; rm -r "$$folder"; done
 
+bench: $(BENCH_READY) ## measure reading next to other clients (an hour); ARGS="--quick --json FILE"
+	@$(TESTING) -m benchmarks.consume $(ARGS)
+
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -89,6 +93,7 @@ PIP_COMPILE := ../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --
 lock: $(DEV_READY) ## resolve requirements/*.in anew; ARGS="--upgrade"
 	@cd requirements && $(PIP_COMPILE) $(ARGS) --output-file demo.txt demo.in
 	@cd requirements && $(PIP_COMPILE) $(ARGS) --output-file dev.txt dev.in
+	@cd requirements && $(PIP_COMPILE) $(ARGS) --output-file bench.txt bench.in
 
 clean: ## remove the environment and all caches of the checkout
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
@@ -112,5 +117,11 @@ $(DEMO_READY): requirements/demo.txt pyproject.toml | $(BIN)/python
 $(DEV_READY): requirements/dev.txt pyproject.toml | $(BIN)/python
 	@echo "environment: installing requirements/dev.txt"
 	@$(PIP_INSTALL) --require-hashes --requirement requirements/dev.txt
+	@$(INSTALL_PROJECT)
+	@touch $@ $(DEMO_READY)
+
+$(BENCH_READY): requirements/bench.txt pyproject.toml | $(BIN)/python
+	@echo "environment: installing requirements/bench.txt"
+	@$(PIP_INSTALL) --require-hashes --requirement requirements/bench.txt
 	@$(INSTALL_PROJECT)
 	@touch $@ $(DEMO_READY)

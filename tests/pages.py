@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.assignors.report import committed_page as assignor_speed_page
+from benchmarks.consume.page import RESULT as PERFORMANCE
+from benchmarks.consume.page import committed_page as performance_page
 from kgroup.audit.describe import event_log_page
 from kgroup.machine.describe import errors_page
 from kgroup.marshal.describe import marshal_page
@@ -22,6 +24,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "marshal-states.md": marshal_page,
     "rebalance.md": rebalance_page,
     "maintainers/symptoms.md": symptoms_page,
+    # Until results are committed, there is no page.
+    **({"performance.md": performance_page} if PERFORMANCE.exists() else {}),
 }
 
 

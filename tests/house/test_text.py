@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("demo.txt", "dev.txt")
+LOCKS = ("demo.txt", "dev.txt", "bench.txt")
 
 # Put together from pieces, so that this file passes its own test.
 INDEX_HOSTS = re.compile(
@@ -69,9 +69,14 @@ def test_every_pinned_package_of_a_lock_has_hashes(lock: str) -> None:
     assert not bare
 
 
-def test_the_lock_of_the_demo_is_a_part_of_the_lock_of_the_tests() -> None:
-    demo, dev = (pins(ROOT / "requirements" / lock) for lock in LOCKS)
-    assert demo.items() <= dev.items()
+def test_the_lock_of_the_demo_is_a_part_of_the_others() -> None:
+    demo, *others = (pins(ROOT / "requirements" / lock) for lock in LOCKS)
+    assert all(demo.items() <= other.items() for other in others)
+
+
+def test_the_lock_of_the_benchmark_has_the_versions_of_the_tests() -> None:
+    dev, bench = (pins(ROOT / "requirements" / lock) for lock in ("dev.txt", "bench.txt"))
+    assert {name: dev.get(name, version) for name, version in bench.items()} == bench
 
 
 def test_the_demo_is_locked_for_exactly_what_the_project_asks_for() -> None:

@@ -1,0 +1,110 @@
+"""What consuming costs: `python -m benchmarks.consume --peers aiokafka,confluent,java`.
+
+Decides: what the command line means. Progress goes to stderr, tables to stdout.
+Never: exits with 0 when a client found anything else than what was written.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.consume.contest import Contest, Entry
+from benchmarks.consume.document import build, written
+from benchmarks.consume.page import PAGE, committed_page
+from benchmarks.consume.plan import Plan
+from benchmarks.consume.report import tables
+from benchmarks.consume.scenarios import PEERS, Cell, cells
+from kgroup.testing.kafka import RealKafka
+
+
+def main() -> int:
+    """Measure, or write the page."""
+    options = _options()
+    if options.page:
+        PAGE.write_text(committed_page(options.page), encoding="utf-8")
+        return 0
+    wanted = _wanted(options)
+    if options.list:
+        print("\n".join(cell.name for cell in wanted))
+        return 0
+    plan = _plan(options)
+    console = Console(stderr=True)
+
+    def say(line: str) -> None:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    document, entries = _measured(plan, wanted, say)
+    if options.json:
+        options.json.write_text(written(document), encoding="utf-8")
+    # Where nobody looks, rows are as long as they are.
+    out = Console(width=None if sys.stdout.isatty() else 160)
+    for table in tables(document):
+        out.print(table)
+    return 1 if any(entry.status in {"wrong", "failed"} for entry in entries) else 0
+
+
+def _measured(
+    plan: Plan, wanted: Sequence[Cell], say: Callable[[str], None]
+) -> tuple[dict[str, Any], list[Entry]]:
+    with RealKafka.start(progress=say) as kafka:
+        contest = Contest(kafka.bootstrap, plan, say)
+        entries = contest.run(wanted)
+        broker = kafka.describe().rpartition(", ")[0]
+        document = build(plan, broker, entries)
+        document["profiles"] = _profiles(contest, wanted, document, say)
+    return document, entries
+
+
+def _profiles(
+    contest: Contest,
+    wanted: Sequence[Cell],
+    document: dict[str, Any],
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    """Profile what misses a goal, where it reads records."""
+    missed = {goal["cell"] for goal in document["goals"] if goal["reached"] is False}
+    found = {}
+    for cell in wanted:
+        if cell.name in missed and cell.job == "read":
+            say(f"profile: {cell.name}")
+            answer = contest.profile(cell)
+            found[cell.name] = answer if isinstance(answer, str) else answer["profile"]
+    return found
+
+
+def _wanted(options: argparse.Namespace) -> list[Cell]:
+    peers = [peer for peer in options.peers.split(",") if peer]
+    unknown = sorted({*peers} - {*PEERS})
+    if unknown:
+        raise SystemExit(f"there is no peer {', '.join(unknown)}; there are {', '.join(PEERS)}")
+    every = cells(peers, extras=_plan(options).extras)
+    return [cell for cell in every if any(word in cell.name for word in options.only or [""])]
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    plan = Plan.quick() if options.quick else Plan()
+    given = {"runs": options.runs, "records": options.records, "seed": options.seed}
+    return replace(plan, **{name: each for name, each in given.items() if each is not None})
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--peers", default=",".join(PEERS), help="clients to compare with")
+    parser.add_argument("--only", action="append", help="cells whose name holds this")
+    parser.add_argument("--list", action="store_true", help="name the cells, measure nothing")
+    parser.add_argument("--runs", type=int, help="measured runs of each cell (5)")
+    parser.add_argument("--records", type=int, help="that one run reads (4,000,000)")
+    parser.add_argument("--seed", type=int, help="of the values")
+    parser.add_argument("--quick", action="store_true", help="a little of everything, in minutes")
+    parser.add_argument("--json", type=Path, help="keep the results in this file")
+    parser.add_argument("--page", type=Path, help="write docs/performance.md from these results")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

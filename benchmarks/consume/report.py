@@ -1,0 +1,120 @@
+"""The results as tables on the terminal.
+
+Decides: the order of a table: cheapest first, and last what has no figures, with the reason.
+Never: shows a cell without figures as zero.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rich.table import Table
+
+from benchmarks.consume.figures import UNITS
+
+__all__ = ["COLUMNS", "GOAL_HEADS", "goal_row", "number", "rows", "spread", "tables"]
+
+Document = Mapping[str, Any]
+
+COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
+    "read": {
+        "cpu_us_whole": "CPU, whole process",
+        "cpu_us": "CPU after start-up",
+        "records_per_s": "records/s",
+        "mb_per_s": "MB/s",
+        "rss_mb": "peak RSS",
+        "first_record_s": "first record",
+    },
+    "start": {"first_record_s": "first record", "start_cpu_s": "CPU", "rss_mb": "peak RSS"},
+    "import": {"import_s": "import"},
+    "commit": {"cpu_us": "CPU", "p50_ms": "p50", "p99_ms": "p99"},
+    "members": {
+        "form_cpu_s": "CPU to form",
+        "form_s": "formed after",
+        "idle_ms_per_s": "idle CPU of each",
+        "rss_mb": "peak RSS",
+    },
+    "instructions": {"instructions": "instructions per record"},
+}
+"""Job -> figure -> head of its column; the first one orders the rows."""
+GOAL_HEADS: Final = ("goal", "found", "after start-up", "to reach", "reached", "best peer")
+
+
+def tables(document: Document) -> Iterator[Table]:
+    """Yield a table of each job and kind of record, then the goals."""
+    for job, heads in COLUMNS.items():
+        for data in dict.fromkeys(cell["data"] for cell in document["cells"]):
+            found = rows(document, job, data)
+            if found:
+                title = f"{job}, {data}" if job == "read" else job
+                yield _table(title, ["", *heads.values()], found)
+    verdicts = [goal_row(goal) for goal in document["goals"]]
+    yield _table("goals", GOAL_HEADS, verdicts)
+
+
+def rows(document: Document, job: str, data: str) -> list[list[str]]:
+    """Return the rows of a table: who, then each figure with its spread, or why there is none."""
+    cells = [cell for cell in document["cells"] if (cell["job"], cell["data"]) == (job, data)]
+    lead, *_ = COLUMNS[job]
+    measured = [cell for cell in cells if cell["figures"]]
+    measured.sort(key=lambda cell: cell["figures"][lead]["median"])
+    found = [
+        [who(cell), *(spread(cell["figures"][figure], figure) for figure in COLUMNS[job])]
+        for cell in measured
+    ]
+    blank = [""] * (len(COLUMNS[job]) - 1)
+    missing = [cell for cell in cells if not cell["figures"]]
+    return found + [[who(cell), f"{cell['status']}: {cell['reason']}", *blank] for cell in missing]
+
+
+def who(cell: Mapping[str, Any]) -> str:
+    """Return what a row is called."""
+    return str(cell["name"].split(": ")[1])
+
+
+def goal_row(goal: Mapping[str, Any]) -> list[str]:
+    """Return the row of a goal."""
+    figure = goal["figure"]
+    verdict = {True: "yes", False: "no", None: "not measured"}[goal["reached"]]
+    peer = ""
+    if goal["best_peer"]:
+        name = goal["best_peer"].split(": ")[1]
+        peer = f"{name} {number(goal['best_peer_found'], figure)}"
+    after = goal["after_start_up"]
+    return [
+        goal["what"],
+        "-" if goal["found"] is None else number(goal["found"], figure),
+        "" if after is None else number(after, figure),
+        number(goal["to_reach"], figure),
+        verdict,
+        peer,
+    ]
+
+
+def spread(found: Mapping[str, float], figure: str) -> str:
+    """Return a median with the lowest and the highest of the runs."""
+    middle, low, high = (number(found[part], figure) for part in ("median", "low", "high"))
+    text = middle.partition(" ")
+    return middle if low == high else f"{text[0]} ({_bare(low)}-{_bare(high)}) {text[2]}".rstrip()
+
+
+def _bare(text: str) -> str:
+    return text.partition(" ")[0]
+
+
+def number(value: float, figure: str) -> str:
+    """Return a figure with its unit."""
+    unit = UNITS[figure]
+    if figure == "records_per_s":
+        return f"{value / 1e6:.2f} M/s"
+    if value >= 100:
+        return f"{value:,.0f} {unit}".rstrip()
+    return f"{value:.3g} {unit}".rstrip()
+
+
+def _table(title: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place else "left", no_wrap=not place)
+    for line in lines:
+        table.add_row(*line)
+    return table
