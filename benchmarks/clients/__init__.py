@@ -17,6 +17,9 @@ The answers, `ready` when the client is imported and before it is built, then `r
                "versions": {"kgroup": "0.1.0", "python": "3.11.7"}}}
     {"result": ...}
 
+With `"profile": true` in a job its result has `"profile": [{"function": ..., "calls": ...,
+"share": ...}, ...]` as well: the functions that took the most time themselves, imports included.
+
 `{"absent": "reason"}` comes instead of `ready` when the client cannot be had here, and
 `{"failed": "reason"}` instead of either when it raised.
 

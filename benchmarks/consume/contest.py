@@ -7,6 +7,7 @@ Never: runs two processes at once; keeps a figure of a cell that was wrong once.
 
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,9 +18,9 @@ from typing import Any, Final
 from benchmarks.consume.filling import PARTITIONS, Topic, rounded
 from benchmarks.consume.plan import Plan
 from benchmarks.consume.scenarios import PLAIN, Cell
-from benchmarks.consume.workers import Answer, java_command, python_command, work
+from benchmarks.consume.workers import ROOT, Answer, java_command, python_command, work
 
-__all__ = ["Contest", "Entry", "wrong"]
+__all__ = ["Contest", "Entry", "import_shares", "wrong"]
 
 COUNTED: Final = (20_000, 60_000)
 """Records of the two readings whose instructions are subtracted from each other."""
@@ -111,10 +112,15 @@ class Contest:
             self._round(number, entries)
         return entries
 
-    def profile(self, cell: Cell) -> dict[str, Any] | str:
-        """Read once more under a profiler; return the result, or why there is none."""
-        answer = self._ask(cell, self._job(cell, proof=False, profile=True))
-        return answer.sample["result"] if answer.status == "result" else answer.reason
+    def profile(self, cell: Cell) -> list[dict[str, Any]] | str:
+        """Do the job once more under a profiler; return its rows, or why there are none."""
+        if cell.job == "import":
+            words = [sys.executable, "-X", "importtime", "-c", _IMPORTS[cell.client]]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+            return import_shares(done.stderr)
+        answer = self._ask(cell, {**self._job(cell, proof=False), "profile": True})
+        found: list[dict[str, Any]] | None = answer.sample.get("result", {}).get("profile")
+        return answer.reason if found is None else found
 
     # -- rounds ----------------------------------------------------------------------------
 
@@ -184,7 +190,7 @@ class Contest:
         environ = {"KGROUP_PURE": "1"} if cell.pure else {}
         return self._process(command, job, self._plan.limit_s, environ)
 
-    def _job(self, cell: Cell, *, proof: bool, profile: bool = False) -> dict[str, Any]:
+    def _job(self, cell: Cell, *, proof: bool) -> dict[str, Any]:
         self._number += 1
         topic = self._topic_of(cell)
         common = {
@@ -205,8 +211,7 @@ class Contest:
                 return {**common, **size, "idle_s": plan.idle_s}
         # A JVM compiles while it reads: the second time shows what that is good for.
         passes = 2 if cell.client == "java" and cell.job == "read" and not proof else 1
-        found = {**common, "records": topic.records, "proof": proof, "passes": passes}
-        return {**found, "profile": True} if profile else found
+        return {**common, "records": topic.records, "proof": proof, "passes": passes}
 
     def _count_instructions(self, cell: Cell) -> Answer:
         """Read twice under Callgrind; what more records cost more is the loop's alone."""
@@ -250,6 +255,17 @@ class Contest:
         data = PLAIN if cell is None else cell.data
         topic = Topic(name, data, records, partitions, self._plan.seed)
         return self._topics.setdefault(name, topic)
+
+
+def import_shares(printed: str) -> list[dict[str, Any]]:
+    """Return the modules that took the longest themselves, of what `-X importtime` prints."""
+    rows = re.findall(r"^import time: +(\d+) \| +\d+ \| +(\S+)$", printed, re.MULTILINE)
+    whole = sum(int(own) for own, _ in rows)
+    slowest = sorted(rows, key=lambda row: -int(row[0]))[:15]
+    return [
+        {"function": f"import {module}", "calls": 1, "share": round(int(own) / whole, 4)}
+        for own, module in slowest
+    ]
 
 
 def _warm_up(client: str) -> int:

@@ -29,6 +29,7 @@ from benchmarks.consume.figures import summary
 from benchmarks.consume.goals import verdicts
 from benchmarks.consume.plan import Plan
 from benchmarks.consume.scenarios import DATA
+from benchmarks.consume.workers import ROOT
 from benchmarks.machine import environment
 
 __all__ = ["SCHEMA", "build", "described", "refigured", "written"]
@@ -106,5 +107,5 @@ def _installed(package: str) -> bool:
 
 def _commit() -> str:
     words = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     return done.stdout.strip() or "unknown"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.consume.report import COLUMNS, GOAL_HEADS, goal_row, rows
+from benchmarks.consume.report import GOAL_HEADS, goal_row, groups, heads, rows
 
 __all__ = ["PAGE", "REASONS", "RESULT", "committed_page", "page"]
 
@@ -57,10 +57,9 @@ def page(document: Mapping[str, Any], reasons: Mapping[str, str]) -> str:
         _markdown(GOAL_HEADS, [goal_row(goal) for goal in document["goals"]]),
         *_missed(document, reasons),
     ]
-    for data in dict.fromkeys(cell["data"] for cell in document["cells"]):
-        blocks += [f"## Reading records of {data}", _jobs(document, "read", data)]
-    for job, title in _TITLES.items():
-        blocks += [f"## {title.format(**plan)}", _NOTES[job], _jobs(document, job, "100 B")]
+    for group, cells in groups(document):
+        title = _TITLES.get(group, f"Reading: {group.removeprefix('read, ')}").format(**plan)
+        blocks += [f"## {title}", _NOTES.get(group, ""), _markdown(heads(cells), rows(cells))]
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
@@ -69,10 +68,6 @@ def committed_page(result: Path = RESULT) -> str:
     document = json.loads(result.read_text(encoding="utf-8"))
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8")) if REASONS.exists() else {}
     return page(document, reasons)
-
-
-def _jobs(document: Mapping[str, Any], job: str, data: str) -> str:
-    return _markdown(["client", *COLUMNS[job].values()], rows(document, job, data))
 
 
 def _missed(document: Mapping[str, Any], reasons: Mapping[str, str]) -> list[str]:
@@ -111,8 +106,8 @@ proved itself by the contents of every value.
 A figure is the median of {runs} runs, with the lowest and the highest in brackets.
 
 CPU is user and system time of all threads, per record. *Whole process* is from its start to its
-end, imports and closing included, over {records:,} records (a quarter where a client is slow or
-records are large; the results say how many). *After start-up* is from before the consumer is built
+end, imports and closing included, over {records:,} records (a quarter where a client is slow, or
+for another loop or codec; an eighth of 1 kB). *After start-up* is from before the consumer is built
 to the last record. Java reads the topic twice: *whole process* is about the first time, all else
 about the second, when it has compiled itself.
 Records per second are from the first record to the last."""

@@ -14,7 +14,8 @@ class Plan:
 
     Args:
         runs: measured runs of each cell; one more goes before and proves what was read.
-        records: that one run reads; a quarter where a client needs microseconds for each.
+        records: that one run reads of 100 bytes, plain; a quarter where a client needs
+            microseconds for each, or where the loop or the codec is another, an eighth of 1 kB.
         commits: that one run makes.
         members: of the group in one process.
         member_partitions: of that group's topic.

@@ -1,6 +1,7 @@
 """The results as tables on the terminal.
 
-Decides: the order of a table: cheapest first, and last what has no figures, with the reason.
+Decides: which cells stand together, and their order: cheapest first, and last what has no figures,
+with the reason.
 Never: shows a cell without figures as zero.
 """
 
@@ -11,14 +12,25 @@ from rich.table import Table
 
 from benchmarks.consume.figures import UNITS
 
-__all__ = ["COLUMNS", "GOAL_HEADS", "goal_row", "number", "rows", "spread", "tables"]
+__all__ = [
+    "COLUMNS",
+    "GOAL_HEADS",
+    "goal_row",
+    "groups",
+    "heads",
+    "number",
+    "rows",
+    "spread",
+    "tables",
+]
 
 Document = Mapping[str, Any]
+Cell = Mapping[str, Any]
 
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "read": {
-        "cpu_us_whole": "CPU, whole process",
         "cpu_us": "CPU after start-up",
+        "cpu_us_whole": "CPU, whole process",
         "records_per_s": "records/s",
         "mb_per_s": "MB/s",
         "rss_mb": "peak RSS",
@@ -41,32 +53,49 @@ GOAL_HEADS: Final = ("goal", "found", "after start-up", "to reach", "reached", "
 
 def tables(document: Document) -> Iterator[Table]:
     """Yield a table of each job and kind of record, then the goals."""
-    for job, heads in COLUMNS.items():
-        for data in dict.fromkeys(cell["data"] for cell in document["cells"]):
-            found = rows(document, job, data)
-            if found:
-                title = f"{job}, {data}" if job == "read" else job
-                yield _table(title, ["", *heads.values()], found)
+    for title, cells in groups(document):
+        yield _table(title, heads(cells), rows(cells))
     verdicts = [goal_row(goal) for goal in document["goals"]]
     yield _table("goals", GOAL_HEADS, verdicts)
 
 
-def rows(document: Document, job: str, data: str) -> list[list[str]]:
-    """Return the rows of a table: who, then each figure with its spread, or why there is none."""
-    cells = [cell for cell in document["cells"] if (cell["job"], cell["data"]) == (job, data)]
-    lead, *_ = COLUMNS[job]
+def groups(document: Document) -> list[tuple[str, list[Cell]]]:
+    """Return which cells stand in one table, and what it is about."""
+    found: dict[str, list[Cell]] = {}
+    for cell in document["cells"]:
+        other = ", on other loops" if cell["loop"] in {"uvloop", "trio"} else ""
+        title = f"read, {cell['data']}{other}" if cell["job"] == "read" else cell["job"]
+        found.setdefault(title, []).append(cell)
+    return [*found.items()]
+
+
+def heads(cells: Sequence[Cell]) -> list[str]:
+    """Return the heads of a table of cells of one job."""
+    job = cells[0]["job"]
+    return ["client", *(["records"] if job == "read" else []), *COLUMNS[job].values()]
+
+
+def rows(cells: Sequence[Cell]) -> list[list[str]]:
+    """Return the rows of a table of cells of one job.
+
+    A row is who, how many records if any are read, then each figure with its spread, or why there
+    is none.
+    """
+    lead, *_ = COLUMNS[cells[0]["job"]]
     measured = [cell for cell in cells if cell["figures"]]
     measured.sort(key=lambda cell: cell["figures"][lead]["median"])
-    found = [
-        [who(cell), *(spread(cell["figures"][figure], figure) for figure in COLUMNS[job])]
-        for cell in measured
-    ]
-    blank = [""] * (len(COLUMNS[job]) - 1)
-    missing = [cell for cell in cells if not cell["figures"]]
-    return found + [[who(cell), f"{cell['status']}: {cell['reason']}", *blank] for cell in missing]
+    return [_row(cell) for cell in (*measured, *(each for each in cells if not each["figures"]))]
 
 
-def who(cell: Mapping[str, Any]) -> str:
+def _row(cell: Cell) -> list[str]:
+    figures = COLUMNS[cell["job"]]
+    row = [who(cell), *([f"{cell['records']:,}"] if cell["job"] == "read" else [])]
+    if cell["figures"]:
+        return row + [spread(cell["figures"][figure], figure) for figure in figures]
+    return [*row, f"{cell['status']}: {cell['reason']}", *[""] * (len(figures) - 1)]
+
+
+def who(cell: Cell) -> str:
     """Return what a row is called."""
     return str(cell["name"].split(": ")[1])
 

@@ -30,7 +30,7 @@ from kgroup.testing.kafka.jars import (
     find_resolvers,
 )
 
-__all__ = ["Answer", "java_command", "python_command", "work"]
+__all__ = ["ROOT", "Answer", "java_command", "python_command", "work"]
 
 ROOT: Final = Path(__file__).parents[2]
 DRIVER: Final = ROOT / "benchmarks" / "java" / "Consume.java"

@@ -6,7 +6,7 @@ from zlib import crc32
 import pytest
 
 from benchmarks.clients.tally import Tally
-from benchmarks.consume.contest import Contest, wrong
+from benchmarks.consume.contest import Contest, import_shares, wrong
 from benchmarks.consume.document import build, refigured, written
 from benchmarks.consume.figures import of_sample, summary
 from benchmarks.consume.filling import Topic, rounded
@@ -155,8 +155,8 @@ def test_a_client_that_misses_a_record_is_wrong_has_no_samples_and_is_not_asked_
 def test_a_client_that_is_absent_says_why_and_is_no_zero():
     _, [entry] = contested(RECORDS, records=lambda job: Answer("absent", "no JDK"))
     document = build(SMALL, "Kafka", [entry])
-    [row] = rows(document, "read", "100 B")
-    assert row[:2] == ["kgroup records", "absent: no JDK"]
+    [row] = rows(document["cells"])
+    assert row[:3] == ["kgroup records", "80", "absent: no JDK"]
     assert document["cells"][0]["figures"] == {}
 
 
@@ -213,6 +213,17 @@ def test_commits_and_the_first_record_are_measured():
     with InProcessBroker().serve() as broker:
         entries = Contest(broker.bootstrap, small, silent).run(wanted)
     assert [(entry.status, len(entry.samples)) for entry in entries] == [("measured", 1)] * 2
+
+
+@pytest.mark.slow
+def test_a_profile_names_functions_and_no_folder():
+    with InProcessBroker().serve() as broker:
+        contest = Contest(broker.bootstrap, Plan(runs=0, records=80), silent)
+        contest.run([RECORDS])
+        found = contest.profile(RECORDS)
+    assert isinstance(found, list)
+    assert any(row["function"].startswith("kgroup/") for row in found)
+    assert not any(row["function"].startswith("/") for row in found)
 
 
 def test_a_process_that_takes_too_long_is_ended_and_says_so():
@@ -276,6 +287,16 @@ def test_a_summary_has_the_median_and_the_spread():
     samples = [{"result": {"import_s": seconds}} for seconds in (0.3, 0.1, 0.2)]
     found = summary("import", samples, {})
     assert found["import_s"] == {"median": 0.2, "low": 0.1, "high": 0.3}
+
+
+def test_the_shares_of_imports_are_those_of_each_module_itself():
+    printed = (
+        "import time: self [us] | cumulative | imported package\n"
+        "import time:       300 |        300 |   inner\n"
+        "import time:       700 |       1000 | outer\n"
+    )
+    found = [(row["function"], row["share"]) for row in import_shares(printed)]
+    assert found == [("import outer", 0.7), ("import inner", 0.3)]
 
 
 def test_instructions_are_those_of_the_records_that_came_on_top():
