@@ -6,6 +6,7 @@ Never: exits with 0 when a client found anything else than what was written.
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,10 +34,11 @@ def main() -> int:
         print("\n".join(cell.name for cell in wanted))
         return 0
     plan = _plan(options)
-    console = Console(stderr=True)
+    console, began = Console(stderr=True), time.monotonic()
 
     def say(line: str) -> None:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        text = f"{time.monotonic() - began:6.0f} s  {line}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     document, entries = _measured(plan, wanted, say)
     if options.json:

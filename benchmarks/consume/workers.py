@@ -148,7 +148,8 @@ def _compiled(compiler: str, jars: Sequence[str]) -> Path:
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            words = [compiler, "-cp", os.pathsep.join(jars), "-d", f"{scratch}/classes"]
+            words = [compiler, "--release", "17", "-cp", os.pathsep.join(jars)]
+            words += ["-d", f"{scratch}/classes"]
             subprocess.run([*words, str(DRIVER)], check=True, capture_output=True)
             Path(scratch, "classes").rename(folder)
     return folder
