@@ -15,7 +15,7 @@ from benchmarks.consume.page import PAGE, RESULT, committed_page, page
 from benchmarks.consume.plan import Plan
 from benchmarks.consume.report import rows
 from benchmarks.consume.scenarios import DATA, PEERS, PLAIN, Cell, cells
-from benchmarks.consume.workers import Answer, work
+from benchmarks.consume.workers import Answer, java_command, work
 from kgroup.testing import InProcessBroker
 
 RECORDS = Cell("read", "kgroup", "records", "asyncio")
@@ -213,6 +213,16 @@ def test_commits_and_the_first_record_are_measured():
     with InProcessBroker().serve() as broker:
         entries = Contest(broker.bootstrap, small, silent).run(wanted)
     assert [(entry.status, len(entry.samples)) for entry in entries] == [("measured", 1)] * 2
+
+
+@pytest.mark.slow
+def test_java_reads_all_there_is_or_says_why_it_cannot():
+    command = java_command()
+    plan = Plan(runs=1, records=80)
+    with InProcessBroker().serve() as broker:
+        [entry] = Contest(broker.bootstrap, plan, silent).run([Cell("read", "java", "poll")])
+    expected = ("absent", command) if isinstance(command, str) else ("measured", "")
+    assert (entry.status, entry.reason) == expected
 
 
 @pytest.mark.slow
