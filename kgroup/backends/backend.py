@@ -15,8 +15,8 @@ G7 cancelling any call leaves a usable backend.
 G8 same inputs, same clock, same dice: same transcript.
 """
 
-from collections.abc import Collection, Mapping
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol, runtime_checkable
 
 from anyio.abc import TaskStatus
 
@@ -32,7 +32,7 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["GroupBackend"]
+__all__ = ["GroupBackend", "QueueingBackend"]
 
 
 class GroupBackend(Protocol):
@@ -130,5 +130,24 @@ class GroupBackend(Protocol):
         """Wait until the snapshot differs from `seen`; may return earlier, with an equal one.
 
         It returns whenever records may be handed out that could not be before.
+        """
+        ...
+
+
+@runtime_checkable
+class QueueingBackend(Protocol):
+    """A backend that takes a commit within one step: no task has to wait for what becomes of it."""
+
+    def submit_commit(
+        self,
+        offsets: Mapping[Claim, OffsetAndMetadata],
+        heard: Callable[[CommitOutcome], None],
+    ) -> None:
+        """Queue positions under their claims, in order of calls; as `GroupBackend.commit`.
+
+        Args:
+            offsets: claim -> position.
+            heard: called once with the outcome, in order of calls, perhaps before this returns; it
+                must not wait.
         """
         ...

@@ -6,7 +6,7 @@ KIPs: 62, 345, 394, 429, 568, 800, 814.
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 import anyio
@@ -223,6 +223,14 @@ class ClassicBackend:
     async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
         """Commit positions under their claims, in order of submission."""
         return await self._commits.commit(offsets)
+
+    def submit_commit(
+        self,
+        offsets: Mapping[Claim, OffsetAndMetadata],
+        heard: Callable[[CommitOutcome], None],
+    ) -> None:
+        """Queue positions under their claims; see `backend.QueueingBackend`."""
+        self._commits.submit(offsets, heard)
 
     async def committed(
         self, partitions: Collection[TopicPartition], *, timeout: float, whole: bool = True

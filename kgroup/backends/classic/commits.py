@@ -7,7 +7,7 @@ Never: what is sent, sent again or refused; `kgroup.membership.commit_queue` doe
 A caller that is cancelled ends its own wait; what it submitted is committed all the same.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import anyio
 
@@ -23,6 +23,7 @@ from kgroup.journal import Sink
 from kgroup.machine.backoff import Backoff
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits
 from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.ports import Notifier
 from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import OffsetCommitResponse
 
@@ -55,8 +56,8 @@ class CommitQueue:
         self._timeout = timeout
         self._backoff = backoff
         self._pending = PendingCommits(timeout)
-        self._heard: dict[int, anyio.Event] = {}
-        self._arrived: anyio.Event | None = None
+        self._heard: dict[int, Callable[[CommitOutcome], None]] = {}
+        self._arrived = Notifier()
 
     async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
         """Submit offsets and wait for the outcome of every partition.
@@ -64,37 +65,49 @@ class CommitQueue:
         Args:
             offsets: claim -> position; a claim that is over is refused, nothing is sent for it.
         """
-        return await self.submit(offsets)()
+        outcomes: list[CommitOutcome] = []
+        known = anyio.Event()
+
+        def heard(outcome: CommitOutcome) -> None:
+            outcomes.append(outcome)
+            known.set()
+
+        self.submit(offsets, heard)
+        await known.wait()
+        return outcomes[0]
 
     def submit(
-        self, offsets: Mapping[Claim, OffsetAndMetadata]
-    ) -> Callable[[], Awaitable[CommitOutcome]]:
-        """Queue offsets at once, in order; the returned function waits for the outcome."""
+        self,
+        offsets: Mapping[Claim, OffsetAndMetadata],
+        heard: Callable[[CommitOutcome], None],
+    ) -> None:
+        """Queue offsets at once, in order.
+
+        Args:
+            offsets: claim -> position; a claim that is over is refused, nothing is sent for it.
+            heard: called once with the outcome, in order of submission; must not wait.
+        """
         submission = self._pending.submit(offsets, self._conductor.member, self._conductor.now)
-        heard = self._heard[submission.serial] = anyio.Event()
+        self._heard[submission.serial] = heard
         self._pass_on()
-        self._wake()
-
-        async def outcome() -> CommitOutcome:
-            await heard.wait()
-            return submission.outcome
-
-        return outcome
+        self._arrived.notify()
 
     async def run(self) -> None:
         """Send what is submitted, one request at a time, until cancelled."""
         dice = self._cluster.ports.dice_for("commits")
         while True:
             if not self._pending.waiting:
-                await self._next_arrival()
+                await self._arrived.wait()
             flight = self._pending.next_request(
                 self._conductor.member, self._conductor.now, self._is_gone
             )
             self._pass_on()
             if flight is not None:
-                applied = await self._send(flight)
-                self._backoff = self._backoff.reset() if applied else self._backoff.failed()
-                await anyio.sleep(self._backoff.pause(dice.uniform(0, 1)))
+                if await self._send(flight):
+                    self._backoff = self._backoff.reset()
+                else:
+                    self._backoff = self._backoff.failed()
+                    await anyio.sleep(self._backoff.pause(dice.uniform(0, 1)))
             elif self._pending.waiting:
                 with anyio.move_on_after(self._backoff.initial):
                     await self._conductor.moved()
@@ -155,17 +168,8 @@ class CommitQueue:
         """Tell the journal, and wake callers in order of submission."""
         self._tell()
         for submission in self._pending.take_done():
-            self._heard.pop(submission.serial).set()
+            self._heard.pop(submission.serial)(submission.outcome)
 
     def _tell(self) -> None:
         for step in self._pending.take_steps():
             self._sink.emit(step)
-
-    def _wake(self) -> None:
-        arrived, self._arrived = self._arrived, None
-        if arrived is not None:
-            arrived.set()
-
-    async def _next_arrival(self) -> None:
-        self._arrived = anyio.Event()
-        await self._arrived.wait()

@@ -13,16 +13,18 @@ that is answered early waits for those before it.
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
 
-from kgroup.backends.backend import GroupBackend
+from kgroup.backends.backend import GroupBackend, QueueingBackend
 from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import ClosedError, KGroupError
+from kgroup.frozen import replace
 from kgroup.net.ports import Notifier
 from kgroup.offsets.ledger import Ledger
 from kgroup.types import (
@@ -73,6 +75,8 @@ def log_failures(
 CommitCallback: TypeAlias = Callable[[CommitOutcome], Awaitable[None] | None]
 """Progress the outcome of one `commit_soon`, plain or awaitable."""
 
+_Bound: TypeAlias = dict[Claim, OffsetAndMetadata]
+
 _NAME: Final = "the callback of commit_soon"
 
 
@@ -93,7 +97,7 @@ class Job:
     urgent: bool = False
     sent: bool = False
     _outcomes: dict[TopicPartition, PartitionOutcome] = field(default_factory=dict)
-    _closed: anyio.Event = field(default_factory=anyio.Event)
+    _news: Notifier = field(default_factory=Notifier)
 
     @property
     def silent(self) -> bool:
@@ -105,22 +109,27 @@ class Job:
         """The outcomes that are known."""
         return CommitOutcome(dict(self._outcomes))
 
-    def __post_init__(self) -> None:
-        if not self.bound:
-            self._closed.set()
+    @property
+    def closed(self) -> bool:
+        """Whether the outcome of every partition is known."""
+        return len(self._outcomes) == len(self.bound)
 
     async def answered(self) -> CommitOutcome:
         """Wait for the outcome of every partition."""
-        await self._closed.wait()
+        if self.closed:
+            await anyio.lowlevel.checkpoint()  # so that a loop of such calls lets others run
+        while not self.closed:
+            await self._news.wait()
         return self.outcome
 
     def close(self, claim: Claim, outcome: PartitionOutcome) -> None:
         """Note the outcome of one partition; the first counts."""
         if claim in self.bound:
-            own = replace(outcome, offset=self.bound[claim])
+            offset = self.bound[claim]
+            own = outcome if outcome.offset is offset else replace(outcome, offset=offset)
             self._outcomes.setdefault(claim.tp, own)
-        if len(self._outcomes) == len(self.bound):
-            self._closed.set()
+        if self.closed:
+            self._news.notify()
 
 
 class CommitOrder:
@@ -144,7 +153,10 @@ class CommitOrder:
         self._calling = False
         self._warned: frozenset[str] = frozenset()
         self._ended = False
-        self._news = Notifier()
+        self._tasks: TaskGroup | None = None
+        self._to_send = Notifier()
+        self._to_report = Notifier()
+        self._reported = Notifier()
 
     def submit(self, job: Job) -> Job:
         """Put a job at the end of the line; return it, or the one it became a part of.
@@ -163,7 +175,12 @@ class CommitOrder:
         self._line.append(job)
         self._unreported.append(job)
         self._urgent += job.urgent
-        self._news.notify()
+        if job.urgent and self._tasks is not None:
+            self._send_at_once()
+        if self._line:
+            self._to_send.notify()
+        if job.closed:
+            self._report_closed()
         return job
 
     async def landed(self, claims: Collection[Claim] | None = None) -> None:
@@ -181,9 +198,11 @@ class CommitOrder:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._report)
+                self._tasks = tasks
                 while True:
-                    await (self._send(tasks) if self._may_send() else self._news.wait())
+                    await (self._send(tasks) if self._may_send() else self._to_send.wait())
         finally:
+            self._tasks = None
             await self._cut_off()
 
     async def end(self, patience: float) -> None:
@@ -196,7 +215,7 @@ class CommitOrder:
         """
         with anyio.move_on_after(patience):
             while self._unreported or self._calling:
-                await self._news.wait()
+                await self._reported.wait()
         await self._cut_off()
 
     # -- sending ---------------------------------------------------------------------------
@@ -204,19 +223,25 @@ class CommitOrder:
     def _may_send(self) -> bool:
         return bool(self._line) and (not self._under_way or self._urgent > 0) and not self._ended
 
+    def _send_at_once(self) -> None:
+        """Hand everything in line over in the caller's own step, if all backends queue at once."""
+        if all(
+            isinstance(self._gate.backend_of(claim), QueueingBackend)
+            for job in self._line
+            for claim in job.bound
+        ):
+            lot, parts = self._take_line()
+            for backend, bound in parts.items():
+                assert isinstance(backend, QueueingBackend)
+                self._queue(backend, bound, lot)
+
     async def _send(self, tasks: TaskGroup) -> None:
         """Hand everything in line to the backends, and see that they have it."""
-        lot = tuple(self._line)
-        self._line.clear()
-        self._urgent = 0
-        latest: dict[Claim, OffsetAndMetadata] = {}
-        for job in lot:
-            job.sent = True
-            latest.update(job.bound)
-        parts: dict[GroupBackend, dict[Claim, OffsetAndMetadata]] = {}
-        for claim, offset in latest.items():
-            parts.setdefault(self._gate.backend_of(claim), {})[claim] = offset
+        lot, parts = self._take_line()
         for backend, bound in parts.items():
+            if isinstance(backend, QueueingBackend):
+                self._queue(backend, bound, lot)
+                continue
             # A backend queues what it is given in the order of calls. Of two tasks the one that
             # was started later may run earlier, so wait until this one has made its call.
             begun = anyio.Event()
@@ -224,12 +249,32 @@ class CommitOrder:
             tasks.start_soon(self._commit_at, backend, bound, lot, begun)
             await begun.wait()
 
+    def _take_line(self) -> tuple[tuple[Job, ...], dict[GroupBackend, _Bound]]:
+        """Empty the line; return its jobs, and what each backend is given of them."""
+        lot = tuple(self._line)
+        self._line.clear()
+        self._urgent = 0
+        latest: _Bound = {}
+        for job in lot:
+            job.sent = True
+            latest.update(job.bound)
+        parts: dict[GroupBackend, _Bound] = {}
+        for claim, offset in latest.items():
+            parts.setdefault(self._gate.backend_of(claim), {})[claim] = offset
+        return lot, parts
+
+    def _queue(self, backend: QueueingBackend, bound: _Bound, lot: tuple[Job, ...]) -> None:
+        self._under_way += 1
+        backend.submit_commit(bound, partial(self._heard, bound, lot))
+
+    def _heard(self, bound: _Bound, lot: tuple[Job, ...], outcome: CommitOutcome) -> None:
+        """Hear what became of what was queued; after the end nobody asks for it."""
+        self._landed_one()
+        if self._tasks is not None:
+            self._close(bound, lot, outcome)
+
     async def _commit_at(
-        self,
-        backend: GroupBackend,
-        bound: Mapping[Claim, OffsetAndMetadata],
-        lot: tuple[Job, ...],
-        begun: anyio.Event,
+        self, backend: GroupBackend, bound: _Bound, lot: tuple[Job, ...], begun: anyio.Event
     ) -> None:
         begun.set()
         try:
@@ -237,8 +282,16 @@ class CommitOrder:
         except (KGroupError, TimeoutError) as error:
             outcome = _all(bound, CommitStatus.UNKNOWN, str(error) or type(error).__name__)
         finally:
-            self._under_way -= 1
-            self._news.notify()
+            self._landed_one()
+        self._close(bound, lot, outcome)
+
+    def _landed_one(self) -> None:
+        self._under_way -= 1
+        if self._line:
+            self._to_send.notify()
+
+    def _close(self, bound: _Bound, lot: tuple[Job, ...], outcome: CommitOutcome) -> None:
+        """Close what the outcome is about, and report what that makes whole."""
         newest = {claim.tp: claim for claim in sorted(bound, key=_serial)}
         for claim, offset in bound.items():
             found = outcome.partitions[claim.tp]
@@ -252,6 +305,7 @@ class CommitOrder:
                 job.close(claim, found)
         if self._gate.hold is not None:
             self._gate.hold.committed()
+        self._report_closed()
 
     def _give_up(self, job: Job) -> None:
         """Close the partitions of a job that have no answer."""
@@ -265,6 +319,16 @@ class CommitOrder:
 
     # -- reporting -------------------------------------------------------------------------
 
+    def _report_closed(self) -> None:
+        """Report what is closed at the front of the line, as far as nothing is to be called."""
+        if self._calling or self._ended:
+            return  # whoever calls goes on with the rest
+        while self._unreported and self._unreported[0].closed:
+            if self._unreported[0].callback is not None:
+                self._to_report.notify()
+                return
+            self._note(self._unreported.popleft())
+
     async def _report(self) -> None:
         """Report outcomes in the order of calls, until `_cut_off` reports the rest.
 
@@ -272,21 +336,22 @@ class CommitOrder:
         for closing is over: `_cut_off` reports all jobs. Cancelling comes too late to be noticed.
         """
         with self._reporting:
-            while True:
-                if not self._unreported:
-                    await self._news.wait()
-                    continue
-                await self._unreported[0].answered()
-                if self._ended:
-                    return
-                await self._call_back(self._unreported.popleft())
+            while not self._ended:
+                if self._unreported and self._unreported[0].closed:
+                    await self._call_back(self._unreported.popleft())
+                else:
+                    await self._to_report.wait()
+
+    def _note(self, job: Job) -> None:
+        """Report a job without a callback: nobody waits for it, so that it failed is logged."""
+        if not job.urgent:
+            warned = self._warned
+            self._warned = log_failures("commit_soon", job.outcome, warned=warned)
+        self._reported.notify()
 
     async def _call_back(self, job: Job) -> None:
         if job.callback is None:
-            if not job.urgent:
-                warned = self._warned
-                self._warned = log_failures("commit_soon", job.outcome, warned=warned)
-            self._news.notify()
+            self._note(job)
             return
         self._calling = True
         try:
@@ -295,7 +360,7 @@ class CommitOrder:
                 self._gate.report(error)
         finally:
             self._calling = False
-            self._news.notify()
+            self._reported.notify()
 
     async def _cut_off(self) -> None:
         """Report the rest without waiting; a callback that waits is cut off where it waits."""
