@@ -6,6 +6,8 @@
   brokers
 - `connection`: One socket to one broker: requests in flight, answered in order
 - `coordinator`: Where a group's coordinator is: the question, and how its answer reads
+- `dialling`: One connection to one broker is made, plain or by TLS, in bounded time
+- `direct`: A TCP connection on asyncio without a task switch per write and per read
 - `group_description`: What groups there are, and what their coordinators say about each
 - `layouts`: One request, two layouts: what a newer version moved, moved back for an older broker
 - `line`: The requests of one connection: waiting to be written, and in flight

@@ -3,12 +3,11 @@
 Decides: correlation, versions of this connection, when it is authenticated, when it is dead. A
 caller who is cancelled or runs out of time ends its own wait only: what was written belongs to
 the connection, a late answer is matched and dropped. An answer nobody asked for, out of order or
-unreadable ends the connection with that error for everybody in flight: after it no byte can be
-trusted.
+unreadable ends the connection with that error for everybody in flight: no byte can be trusted then.
 Never: retries, reconnects, routes, or knows what a request means.
 KIPs: 35 and 511 (handshake), 152 (SASL), 219 (throttle), 368 (sessions).
 
-Only the writer task writes, whole frames, so no cancelled caller can leave half a frame behind.
+Frames are written whole: by the writer task, or by a caller who need not wait for it.
 """
 
 import math
@@ -20,12 +19,14 @@ import anyio
 from anyio.abc import ByteStream
 
 from kgroup.errors import BrokerError, ClosedError, ConnectionLostError, DecodeError, KGroupError
+from kgroup.net.dialling import dial
+from kgroup.net.direct import DirectStream, read_all
 from kgroup.net.layouts import ceiling, fit, unify
 from kgroup.net.line import Line, Pending
 from kgroup.net.ports import Ports, os_reason
 from kgroup.net.sasl import Login
 from kgroup.net.settings import NetSettings
-from kgroup.net.tls import dial_tls, tls_failure
+from kgroup.net.tls import tls_failure
 from kgroup.net.trace import ConnectionId, Exchange, Trace, without_tokens
 from kgroup.net.versions import BrokerVersions, next_handshake_version, throttle_of
 from kgroup.wire.frames import (
@@ -40,9 +41,6 @@ from kgroup.wire.schema import Message, Request
 __all__ = ["Connection"]
 
 R = TypeVar("R", bound=Message)
-
-_RECEIVE: Final = 1024 * 1024
-"""Bytes asked of the socket at once: large reads are what makes fetching fast."""
 
 _LAST_CORRELATION_ID: Final = 2**31 - 1
 
@@ -83,6 +81,8 @@ class Connection:
         self._failure: KGroupError | None = None
         self._untaken: Pending[Any] | None = None
         self._served = False
+        self._direct: DirectStream | None = None
+        self._writing = False
         self._healthy_end = False
         self.known = False  # whether a broker has served this client before
 
@@ -145,7 +145,8 @@ class Connection:
             await self.ready()
             version = self._versions.choose(type(request), at_most=ceiling(request))
             pending = self._pending(fit(request, version), version, patience)
-            self._line.add(pending)
+            if not self._write_at_once(pending):
+                self._line.add(pending)
             patience.deadline += self._line.silence
             try:
                 await pending.wait()
@@ -173,30 +174,16 @@ class Connection:
         """
         try:
             with self._scope:
-                stream = await self._dial()
-                if stream is not None:
+                stream = await dial(self.identity.endpoint, self._settings, self._ports)
+                if isinstance(stream, ConnectionLostError):
+                    self._end(stream)
+                else:
                     await self._serve(stream)
         finally:
             self.close()
 
-    async def _dial(self) -> ByteStream | None:
-        endpoint = self.identity.endpoint
-        limit = self._settings.connect_timeout
-        context = self._settings.security.tls
-        dial = self._ports.dial if context is None else dial_tls(self._ports.dial, context)
-        with anyio.move_on_after(limit):
-            try:
-                return await dial(endpoint.host, endpoint.port)
-            except ConnectionLostError as error:
-                self._end(error)
-            except OSError as error:
-                lost = self._lost(os_reason(error))
-                lost.__cause__ = error
-                self._end(lost)
-        self._end(self._lost(f"not connected within {limit:g} s"))
-        return None
-
     async def _serve(self, stream: ByteStream) -> None:
+        self._direct = stream if isinstance(stream, DirectStream) else None
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._guarded, self._read, stream)
@@ -325,14 +312,26 @@ class Connection:
         pending.awaited = False
         self._line.take_back(pending)
 
+    def _write_at_once(self, pending: Pending[Any]) -> bool:
+        """Write a request in the caller's own step, if nothing is in its way; tell whether."""
+        stream = self._direct
+        if self._writing or stream is None or not stream.writable or not self._line.go(pending):
+            return False
+        self._line.use()
+        self._trace.on_request(pending.exchange)
+        stream.write(pending.frame)
+        return True
+
     async def _write(self, stream: ByteStream) -> None:
         limit = self._settings.request_timeout
         self._line.use()
         while (pending := await self._line.next()) is not None:
             self._line.use()
             self._trace.on_request(pending.exchange)
+            self._writing = True
             with anyio.move_on_after(limit) as patience:
                 await stream.send(pending.frame)
+            self._writing = False
             if patience.cancelled_caught:
                 raise self._lost(f"the broker took no bytes for {limit:g} s")
         idle = self._settings.connections_max_idle
@@ -342,27 +341,28 @@ class Connection:
 
     async def _read(self, stream: ByteStream) -> None:
         splitter = FrameSplitter(self._settings.max_frame_size)
-        while True:
-            try:
-                data = await self._receive(stream)
-            except anyio.EndOfStream:
-                raise self._lost(self._how_it_ended(in_frame=splitter.in_frame)) from None
+
+        def feed(data: bytes) -> None:
             for frame in splitter.feed(data):
                 self._take(frame)
 
-    async def _receive(self, stream: ByteStream) -> bytes:
-        """Return the next bytes; the end is reported when what came before it has been looked at.
+        try:
+            await read_all(stream, feed)
+        except (anyio.EndOfStream, anyio.BrokenResourceError, OSError) as error:
+            await self._look_at_what_came()
+            if isinstance(error, anyio.EndOfStream):
+                raise self._lost(self._how_it_ended(in_frame=splitter.in_frame)) from None
+            raise
+
+    async def _look_at_what_came(self) -> None:
+        """Report the end when what came before it has been looked at.
 
         1. A broker refuses our password, and closes. 2. Both arrive at once: the reader has
         handed the answer over, and reads the end before the handshake has run. 3. Taken for a
         lost connection, the refusal would be asked for again and again.
         """
-        try:
-            return await stream.receive(_RECEIVE)
-        except (anyio.EndOfStream, anyio.BrokenResourceError, OSError):
-            while self._untaken is not None and self._untaken.settled:
-                await anyio.lowlevel.checkpoint()
-            raise
+        while self._untaken is not None and self._untaken.settled:
+            await anyio.lowlevel.checkpoint()
 
     def _take(self, frame: memoryview) -> None:
         """Match one answer with the oldest request in flight."""

@@ -132,6 +132,15 @@ class Line:
         self._queue.append(pending)
         self._moved.notify()
 
+    def go(self, pending: Pending[Any]) -> bool:
+        """Count a request as in flight if it may be written now, before all others; else refuse."""
+        now = self._clock()
+        waits = self._first or self._queue or self._held
+        if waits or now < self._throttled_until or now >= self._renew_at:
+            return False
+        self._in_flight.append(pending)
+        return True
+
     def add_first(self, pending: Pending[Any]) -> None:
         """Queue a request of the connection's own, before all others and throttles."""
         self._first.append(pending)

@@ -13,6 +13,8 @@ from typing import Protocol
 import anyio
 from anyio.abc import ByteStream
 
+from kgroup.net.direct import dial_direct, on_asyncio
+
 __all__ = [
     "Clock",
     "Dial",
@@ -81,6 +83,8 @@ class Ports:
 
 async def dial_tcp(host: str, port: int) -> ByteStream:
     """Open a TCP connection with TCP_NODELAY."""
+    if on_asyncio():
+        return await dial_direct(host, port)
     return await anyio.connect_tcp(host, port)
 
 

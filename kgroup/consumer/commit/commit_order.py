@@ -154,6 +154,7 @@ class CommitOrder:
         self._warned: frozenset[str] = frozenset()
         self._ended = False
         self._tasks: TaskGroup | None = None
+        self._queues: dict[GroupBackend, QueueingBackend | None] = {}
         self._to_send = Notifier()
         self._to_report = Notifier()
         self._reported = Notifier()
@@ -225,22 +226,20 @@ class CommitOrder:
 
     def _send_at_once(self) -> None:
         """Hand everything in line over in the caller's own step, if all backends queue at once."""
-        if all(
-            isinstance(self._gate.backend_of(claim), QueueingBackend)
-            for job in self._line
-            for claim in job.bound
-        ):
+        backends = {self._gate.backend_of(claim) for job in self._line for claim in job.bound}
+        queues = {each: queue for each in backends if (queue := self._queue_of(each)) is not None}
+        if len(queues) == len(backends):
             lot, parts = self._take_line()
             for backend, bound in parts.items():
-                assert isinstance(backend, QueueingBackend)
-                self._queue(backend, bound, lot)
+                self._queue(queues[backend], bound, lot)
 
     async def _send(self, tasks: TaskGroup) -> None:
         """Hand everything in line to the backends, and see that they have it."""
         lot, parts = self._take_line()
         for backend, bound in parts.items():
-            if isinstance(backend, QueueingBackend):
-                self._queue(backend, bound, lot)
+            queue = self._queue_of(backend)
+            if queue is not None:
+                self._queue(queue, bound, lot)
                 continue
             # A backend queues what it is given in the order of calls. Of two tasks the one that
             # was started later may run earlier, so wait until this one has made its call.
@@ -262,6 +261,12 @@ class CommitOrder:
         for claim, offset in latest.items():
             parts.setdefault(self._gate.backend_of(claim), {})[claim] = offset
         return lot, parts
+
+    def _queue_of(self, backend: GroupBackend) -> QueueingBackend | None:
+        """Tell whether a backend queues at once; asked of each once, for asking is slow."""
+        if backend not in self._queues:
+            self._queues[backend] = backend if isinstance(backend, QueueingBackend) else None
+        return self._queues[backend]
 
     def _queue(self, backend: QueueingBackend, bound: _Bound, lot: tuple[Job, ...]) -> None:
         self._under_way += 1

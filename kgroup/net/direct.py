@@ -1,0 +1,221 @@
+"""A TCP connection on asyncio without a task switch per write and per read.
+
+Decides: bytes that arrive go to one function in the step that reads them off the socket; a frame
+is written by whoever has it, as long as the socket takes it.
+Never: knows frames or requests; holds back an error: the end and its reason are raised by `pump`,
+`receive` and `send`.
+
+anyio's stream ends each write with a turn of the loop, and registers the socket anew for each read.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+import anyio
+from anyio.abc import ByteStream
+
+__all__ = ["DirectStream", "dial_direct", "on_asyncio", "read_all"]
+
+_RECEIVE: Final = 1024 * 1024
+"""Bytes asked of the socket at once: large reads are what makes fetching fast."""
+_NEXT_ADDRESS_AFTER: Final = 0.25
+"""Seconds after which the next address of a name is tried beside the first (RFC 8305)."""
+_KEPT: Final = 64
+"""Pieces that are kept for `receive` before nothing more is read off the socket."""
+
+
+class DirectStream(asyncio.Protocol, ByteStream):
+    """One connection, both as asyncio's protocol and as a stream."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._feed: Callable[[bytes], None] | None = None
+        self._kept: deque[bytes] = deque()
+        self._failure: Exception | None = None
+        self._ended = False
+        self._closed = False
+        self._full = False
+        self._moved: list[asyncio.Future[None]] = []
+
+    # -- for callers -----------------------------------------------------------------------
+
+    @property
+    def writable(self) -> bool:
+        """Whether what is written now goes to the socket at once, as far as can be known."""
+        transport = self._transport
+        return not (self._full or self._closed or transport is None or transport.is_closing())
+
+    def write(self, data: bytes) -> None:
+        """Write; only while it is `writable`."""
+        assert self._transport is not None
+        self._transport.write(data)
+
+    async def pump(self, feed: Callable[[bytes], None]) -> None:
+        """Give `feed` everything that arrives, in the step that reads it; return never.
+
+        Raises:
+            EndOfStream: the other side has ended it.
+            BrokenResourceError, ClosedResourceError: it broke, or was closed here.
+            Exception: what `feed` has raised; it is not called again.
+        """
+        self._feed = feed
+        while self._kept:
+            feed(self._kept.popleft())
+        self._resume()
+        while not self._is_over():
+            await self._next_move()
+        self._raise_end()
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        """Return the next bytes."""
+        await anyio.lowlevel.checkpoint()
+        while not self._kept:
+            if self._is_over():
+                self._raise_end()
+            self._resume()
+            await self._next_move()
+        data = self._kept.popleft()
+        if len(data) > max_bytes:
+            self._kept.appendleft(data[max_bytes:])
+        return data[:max_bytes]
+
+    async def send(self, item: bytes) -> None:
+        """Write, and wait until the socket has taken it."""
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        await self._drained()
+        if not self.writable:
+            self._raise_end()
+        self.write(item)
+        await self._drained()
+        if self._failure is not None or self._closed:
+            self._raise_end()
+
+    async def send_eof(self) -> None:
+        """Say that nothing more is written."""
+        if self._transport is not None and self._transport.can_write_eof():
+            self._transport.write_eof()
+        await anyio.lowlevel.checkpoint()
+
+    async def aclose(self) -> None:
+        """Close it at once; the socket is closed in the next turn of the loop."""
+        self._closed = True
+        if self._transport is not None:
+            self._transport.abort()
+        self._wake()
+        await anyio.lowlevel.checkpoint()
+
+    # -- for asyncio -----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; nothing is kept in memory that the socket does not take."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.set_write_buffer_limits(0)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Pass bytes on."""
+        if self._feed is None:
+            self._kept.append(bytes(data))
+            if len(self._kept) >= _KEPT and self._transport is not None:
+                self._transport.pause_reading()
+            self._wake()
+        elif self._failure is None:
+            try:
+                self._feed(data)
+            except Exception as error:  # noqa: BLE001 - raised by `pump`
+                self._failure = error
+                self._wake()
+
+    def eof_received(self) -> bool:
+        """Note the end of the other side; this one is closed by its owner."""
+        self._ended = True
+        self._wake()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note the end, and why."""
+        self._ended, self._full = True, False
+        if exc is not None and self._failure is None:
+            self._failure = anyio.BrokenResourceError()
+            self._failure.__cause__ = exc
+        self._wake()
+
+    def pause_writing(self) -> None:
+        """Note that the socket takes no more."""
+        self._full = True
+
+    def resume_writing(self) -> None:
+        """Note that it does again."""
+        self._full = False
+        self._wake()
+
+    # -- waiting ---------------------------------------------------------------------------
+
+    async def _drained(self) -> None:
+        while self._full and not self._closed:
+            await self._next_move()
+
+    def _resume(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _is_over(self) -> bool:
+        return self._ended or self._closed or self._failure is not None
+
+    def _raise_end(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._closed:
+            raise anyio.ClosedResourceError
+        if self._ended:
+            raise anyio.EndOfStream
+        raise anyio.BrokenResourceError
+
+    def _wake(self) -> None:
+        moved, self._moved = self._moved, []
+        for waiter in moved:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def _next_move(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self._moved.append(waiter)
+        await waiter
+
+
+def on_asyncio() -> bool:
+    """Tell whether the caller is a task of asyncio; a guest of its loop (trio) is none."""
+    try:
+        return asyncio.current_task() is not None
+    except RuntimeError:
+        return False
+
+
+async def dial_direct(host: str, port: int) -> ByteStream:
+    """Connect to one of the addresses of a host.
+
+    Raises:
+        OSError: nobody is there.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        _, stream = await loop.create_connection(
+            DirectStream, host, port, happy_eyeballs_delay=_NEXT_ADDRESS_AFTER
+        )
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # Several addresses failed, and asyncio has joined their errors to one text. anyio, which
+        # tries once more, keeps them: what is said of a broker hangs on what kind of error it was.
+        return await anyio.connect_tcp(host, port)
+    return stream
+
+
+async def read_all(stream: ByteStream, feed: Callable[[bytes], None]) -> None:
+    """Give `feed` everything that arrives, until the stream or `feed` raises."""
+    if isinstance(stream, DirectStream):
+        await stream.pump(feed)
+    while True:
+        feed(await stream.receive(_RECEIVE))

@@ -1,0 +1,144 @@
+"""A TCP connection on asyncio: what arrives, what is written, and how it ends."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+from anyio.abc import ByteStream
+
+from kgroup.net.direct import DirectStream
+from kgroup.net.ports import dial_tcp
+
+LIMIT = 10.0
+
+
+class Peer:
+    """The other side of one connection; what it wrote and how it was left is up to the test."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[tuple[DirectStream, Peer]]:
+    peers: asyncio.Queue[Peer] = asyncio.Queue()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await peers.put(Peer(reader, writer))
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    stream = await dial_tcp("127.0.0.1", server.sockets[0].getsockname()[1])
+    assert isinstance(stream, DirectStream)
+    peer = await peers.get()
+    try:
+        with anyio.fail_after(LIMIT):
+            yield stream, peer
+    finally:
+        await stream.aclose()
+        peer.writer.transport.abort()
+        server.close()
+
+
+async def until_end(stream: DirectStream, heard: list[bytes]) -> None:
+    with pytest.raises(anyio.EndOfStream):
+        await stream.pump(heard.append)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_what_arrives_before_and_after_the_pump_begins_is_fed_in_order(
+    anyio_backend: str,
+) -> None:
+    async with connected() as (stream, peer):
+        peer.writer.write(b"one")
+        assert await stream.receive(1) == b"o"
+        peer.writer.write(b"two")
+        peer.writer.write_eof()
+        heard: list[bytes] = []
+        await until_end(stream, heard)
+        assert b"".join(heard) == b"netwo"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_what_the_feed_raises_ends_the_pump_and_it_is_not_called_again(
+    anyio_backend: str,
+) -> None:
+    calls: list[bytes] = []
+
+    def refuse(data: bytes) -> None:
+        calls.append(data)
+        raise ValueError("no")
+
+    async with connected() as (stream, peer):
+        peer.writer.write(b"one")
+        with pytest.raises(ValueError, match="no"):
+            await stream.pump(refuse)
+        peer.writer.write(b"two")
+        await peer.writer.drain()
+        assert calls == [b"one"]
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_write_that_the_socket_does_not_take_makes_it_unwritable_until_it_is_read(
+    anyio_backend: str,
+) -> None:
+    async with connected() as (stream, peer):
+        size = 64 * 1024 * 1024
+        stream.write(bytes(size))
+        assert not stream.writable
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stream.send, b"last")
+            assert (await peer.reader.readexactly(size + 4))[-4:] == b"last"
+        assert stream.writable
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_stream_closed_here_ends_its_pump(anyio_backend: str) -> None:
+    async with connected() as (stream, _), anyio.create_task_group() as tasks:
+
+        async def pump() -> None:
+            with pytest.raises(anyio.ClosedResourceError):
+                await stream.pump(lambda _: None)
+
+        tasks.start_soon(pump)
+        await anyio.wait_all_tasks_blocked()
+        await stream.aclose()
+        assert not stream.writable
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_connection_that_the_peer_resets_ends_the_pump(
+    anyio_backend: str,
+) -> None:
+    async with connected() as (stream, peer):
+        peer.writer.transport.abort()
+        with pytest.raises((anyio.BrokenResourceError, anyio.EndOfStream)):
+            await stream.pump(lambda _: None)
+
+
+async def test_where_nobody_listens_the_reason_is_that_it_was_refused() -> None:
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    with pytest.raises(OSError) as raised:
+        await dial_tcp("127.0.0.1", port)
+    reasons = (raised.value, raised.value.__cause__)
+    assert any(isinstance(each, ConnectionRefusedError) for each in reasons)
+
+
+async def test_on_either_loop_what_is_dialled_is_a_stream_of_bytes() -> None:
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+
+        async def echo(peer: ByteStream) -> None:
+            async with peer:
+                await peer.send(await peer.receive())
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(listener.serve, echo)
+            port = listener.extra(anyio.abc.SocketAttribute.local_port)
+            stream = await dial_tcp("127.0.0.1", port)
+            await stream.send(b"word")
+            assert await stream.receive() == b"word"
+            await stream.aclose()
+            tasks.cancel_scope.cancel()
