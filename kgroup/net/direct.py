@@ -186,9 +186,14 @@ class DirectStream(asyncio.Protocol, ByteStream):
 
 
 def on_asyncio() -> bool:
-    """Tell whether the caller is a task of asyncio; a guest of its loop (trio) is none."""
+    """Tell whether the caller is a task of a loop of asyncio itself.
+
+    Trio may be a guest of such a loop, without a task. A loop of another make, such as uvloop,
+    cannot try the addresses of a name side by side.
+    """
     try:
-        return asyncio.current_task() is not None
+        own = isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop)
+        return own and asyncio.current_task() is not None
     except RuntimeError:
         return False
 
