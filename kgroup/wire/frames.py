@@ -35,6 +35,11 @@ R = TypeVar("R", bound=Message)
 DEFAULT_LIMIT: Final = 100 * 1024 * 1024
 """Bytes of the largest frame that is accepted."""
 
+_LARGE: Final = 4096
+"""Bytes from which a piece of a frame is kept as it came, without a copy."""
+_LARGE_SHARE: Final = 8
+"""A piece is kept as it came only if what came with it is at most this many times its size."""
+
 _SIZE: Final = struct.Struct(">i")
 _REQUEST_HEAD: Final = struct.Struct(">hhih")
 _CODE: Final = struct.Struct(">h")
@@ -75,55 +80,71 @@ class FrameSplitter:
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self._limit = limit
-        self._begun = bytearray()
-        self._need: int | None = None
+        self._missing = _SIZE.size  # bytes of what comes next: the size of a frame, or a frame
+        self._sized = False
+        self._large: list[memoryview | bytearray] = []
+        self._small = bytearray()  # what comes after all in `_large`
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[memoryview]:
         """Take the next bytes; return the frames they complete, each without its size.
 
         A frame that lies whole within `data` is a view of it, so `data` given as `bytes` is not
-        copied; anything else is copied, and may be used again by the caller. What is kept of a
-        frame that is not whole yet is its bytes and no more, however small the pieces.
+        copied; anything else is copied, and may be used again by the caller. A frame that comes
+        in several pieces is joined once, when it is whole. Until then it costs little more than
+        its bytes, however small the pieces.
 
         Raises:
             DecodeError: a size is negative or over the limit. The connection is of no more use,
                 and each further call raises again.
         """
-        rest = memoryview(data if isinstance(data, bytes) else bytes(data))
+        view = memoryview(data if isinstance(data, bytes) else bytes(data))
         frames: list[memoryview] = []
-        while True:
-            need = _SIZE.size if self._need is None else self._need
-            if len(self._begun) + len(rest) < need:
-                self._begun += rest
-                return frames
-            taken = need - len(self._begun)
-            whole = self._join(rest[:taken])
-            rest = rest[taken:]
-            if self._need is None:
-                self._need = self._checked(whole)
-            else:
-                self._need = None
+        at, end = 0, len(view)
+        while (stop := at + self._missing) <= end:
+            whole = self._join(view[at:stop])
+            at = stop
+            if self._sized:
                 frames.append(whole)
+                self._missing = _SIZE.size
+            else:
+                self._missing = self._checked(whole)
+            self._sized = not self._sized
+        if at < end:
+            self._missing -= end - at
+            # A view costs some 200 bytes, and keeps all that was received with it. A small piece
+            # is copied to the small ones before it, so that it costs no more than its bytes.
+            if end - at < _LARGE or (end - at) * _LARGE_SHARE < end:
+                self._small += view[at:]
+            else:
+                self._keep_large(view[at:])
+        return frames
 
     @property
     def in_frame(self) -> bool:
         """Whether the connection would be cut in the middle of a frame if it ended now."""
-        return self._need is not None or len(self._begun) > 0
+        return self._sized or self._missing < _SIZE.size
+
+    def _keep_large(self, piece: memoryview) -> None:
+        if self._small:
+            self._large.append(self._small)
+            self._small = bytearray()
+        self._large.append(piece)
 
     def _join(self, last: memoryview) -> memoryview:
-        if not self._begun:
+        if not (self._small or self._large):
             return last
-        whole = self._begun
-        self._begun = bytearray()
-        whole += last
-        return memoryview(whole).toreadonly()
+        whole = b"".join((*self._large, self._small, last))
+        self._large.clear()
+        self._small.clear()
+        return memoryview(whole)
 
     def _checked(self, head: memoryview) -> int:
         (size,) = _SIZE.unpack(head)
         if 0 <= size <= self._limit:
             return int(size)
         # Kept as it was, so that the next call finds the same size and raises again.
-        self._begun += head
+        self._small += head
+        self._missing = 0
         reason = "is negative" if size < 0 else f"is over the limit of {self._limit}"
         raise DecodeError("frame", f"its size {size} {reason}{_hint(bytes(head))}")
 

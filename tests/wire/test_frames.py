@@ -89,6 +89,26 @@ def test_pieces_of_any_size_give_the_same_frames(size: int) -> None:
     assert found == [frame_of(line)[4:] for line in FRAMES]
 
 
+def test_large_and_small_pieces_of_a_frame_are_joined_in_the_order_they_came() -> None:
+    frame = bytes(range(256)) * 400
+    data, splitter = len(frame).to_bytes(4) + frame, FrameSplitter()
+    at = 0
+    for size in (1, 1, 5000, 7, 9, 4096, 30_000, 1, 4095, 20_000):
+        assert splitter.feed(data[at : at + size]) == []
+        at += size
+    assert splitter.feed(data[at:]) == [frame]
+
+
+def test_a_frame_that_came_in_one_read_is_a_view_of_that_read() -> None:
+    splitter = FrameSplitter()
+    data = b"\0\0\0\x02ab" + b"\0\0\0\x03"
+    (first,) = splitter.feed(data)
+    rest = b"cde"
+    (second,) = splitter.feed(rest)
+    assert first.obj is data
+    assert second.obj is rest
+
+
 # -- headers of Kafka ----------------------------------------------------------------------
 
 

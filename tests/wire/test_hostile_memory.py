@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Callable, Iterable
+from itertools import accumulate, pairwise
 
 import pytest
 
@@ -37,19 +38,36 @@ def test_unknown_tagged_fields_of_a_header_or_a_body_cost_little(frame: bytes) -
     assert held(lambda: decode_response(HeartbeatRequest, 4, frame)) < TIMES * len(frame)
 
 
-def pieces(data: bytes, size: int) -> Iterable[bytes]:
-    return (data[at : at + size] for at in range(0, len(data), size))
+def pieces(data: bytes, sizes: tuple[int, ...]) -> Iterable[bytes]:
+    """Yield copies of pieces of these sizes, again and again, until nothing is left."""
+    ends = accumulate(sizes * (len(data) // sum(sizes) + 1), initial=0)
+    return (bytes(bytearray(data[start:end])) for start, end in pairwise(ends))
 
 
-@pytest.mark.parametrize("size", [1, 3, 1000])
-def test_a_frame_that_comes_in_pieces_costs_little(size: int) -> None:
+@pytest.mark.parametrize("sizes", [(1,), (3,), (1000,), (5000,), (1, 5000), (5000, 1, 1, 1)])
+def test_a_frame_that_comes_in_pieces_costs_little(sizes: tuple[int, ...]) -> None:
     data = (50_000).to_bytes(4, "big") + b"x" * 49_999
 
     def feed() -> FrameSplitter:
         splitter = FrameSplitter()
-        for piece in pieces(data, size):
+        for piece in pieces(data, sizes):
             splitter.feed(piece)
         return splitter
 
     assert feed().in_frame
     assert held(feed) < TIMES * len(data)
+
+
+@pytest.mark.parametrize("size", [10, 5000, 20_000])
+def test_the_beginning_of_a_frame_does_not_keep_the_frames_before_it(size: int) -> None:
+    before = (100_000).to_bytes(4, "big") + b"x" * 100_000
+    begun = (50_000).to_bytes(4, "big") + b"x" * size
+
+    def feed() -> list[FrameSplitter]:
+        splitters = [FrameSplitter() for _ in range(50)]
+        for splitter in splitters:
+            splitter.feed(before + begun)
+        return splitters
+
+    assert all(splitter.in_frame for splitter in feed())
+    assert held(feed) < TIMES * 50 * (size + 1000) + 2 * len(before + begun)
