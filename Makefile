@@ -22,7 +22,7 @@ DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help venv demo test test-fast test-faults search dropin differential test-aiokafka bench lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults test-pure search dropin differential test-aiokafka bench lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,11 @@ differential: $(DEV_READY) ## compare the in-process broker with real ones; ARGS
 # The peers' source trees, each with its tests; `make dropin` says how they are had.
 AIOKAFKA_SRC ?=
 KAFKA_PYTHON_SRC ?=
+
+# The loops over records run compiled where a compiler was; these run them in Python.
+test-pure: $(DEV_READY) ## run what reads records without the compiled module
+	@KGROUP_PURE=1 $(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search" -k "not trio" \
+		--hypothesis-profile fast tests/wire tests/consumer tests/sync tests/compat $(ARGS)
 
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
 	@$(TESTING) -m tests.dropin --aiokafka "$(AIOKAFKA_SRC)" \
@@ -105,22 +110,23 @@ $(BIN)/python:
 	@echo "environment: $$("$(PYTHON)" --version) in $(VENV)"
 	@"$(PYTHON)" -m venv $(VENV)
 
+BUILT_FROM := pyproject.toml setup.py kgroup/wire/records/_compiled.c
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 INSTALL_PROJECT := PYTHONWARNINGS=ignore $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 
-$(DEMO_READY): requirements/demo.txt pyproject.toml | $(BIN)/python
+$(DEMO_READY): requirements/demo.txt $(BUILT_FROM) | $(BIN)/python
 	@echo "environment: installing requirements/demo.txt"
 	@$(PIP_INSTALL) --require-hashes --requirement requirements/demo.txt
 	@$(INSTALL_PROJECT)
 	@touch $@
 
-$(DEV_READY): requirements/dev.txt pyproject.toml | $(BIN)/python
+$(DEV_READY): requirements/dev.txt $(BUILT_FROM) | $(BIN)/python
 	@echo "environment: installing requirements/dev.txt"
 	@$(PIP_INSTALL) --require-hashes --requirement requirements/dev.txt
 	@$(INSTALL_PROJECT)
 	@touch $@ $(DEMO_READY)
 
-$(BENCH_READY): requirements/bench.txt pyproject.toml | $(BIN)/python
+$(BENCH_READY): requirements/bench.txt $(BUILT_FROM) | $(BIN)/python
 	@echo "environment: installing requirements/bench.txt"
 	@$(PIP_INSTALL) --require-hashes --requirement requirements/bench.txt
 	@$(INSTALL_PROJECT)

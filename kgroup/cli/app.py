@@ -214,7 +214,10 @@ def _tell_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # noqa: PLC0415 - slow, and for this option only
 
-        print(f"kgroup {version('kgroup')}")
+        from kgroup.wire.records import COMPILED  # noqa: PLC0415 - as above
+
+        form = "compiled" if COMPILED else "in Python"
+        print(f"kgroup {version('kgroup')} (loops over records: {form})")
         raise typer.Exit
 
 

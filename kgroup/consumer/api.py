@@ -42,7 +42,7 @@ from kgroup.consumer.fetch.logs import Times, check_partition
 from kgroup.consumer.hosting import Host, begin
 from kgroup.consumer.listener import CALLBACKS
 from kgroup.consumer.reads.batch import Batch
-from kgroup.consumer.reads.iterators import BatchIterator, RecordIterator
+from kgroup.consumer.reads.iterators import ArrowIterator, BatchIterator, RecordIterator
 from kgroup.consumer.reads.polling import Polling
 from kgroup.consumer.reads.record import Deserializer, Formats, Record, raw
 from kgroup.consumer.root import Root
@@ -1002,6 +1002,14 @@ class ReadingCalls(Life, Generic[K, V]):
         """Iterate over batches until closed; each is done when the next is asked for."""
         limit = self._config.max_poll_records
         return BatchIterator(self._entered().reading, self._formats, limit)
+
+    def arrow_batches(self) -> ArrowIterator[K, V]:
+        """Iterate over Arrow RecordBatches until closed: those of `batches()`, as `to_arrow` has
+        them. Needs `kgroup[arrow]`.
+
+        The first one raises `MissingExtraError` where pyarrow is not installed.
+        """
+        return ArrowIterator(self.batches())
 
     def __aiter__(self) -> RecordIterator[K, V]:
         """Iterate over single records; each is done when the next is asked for."""

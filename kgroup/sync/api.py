@@ -13,12 +13,13 @@ import math
 import time
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace, TracebackType
 from typing import (
+    TYPE_CHECKING,
     Any,
     Final,
     Generic,
@@ -60,6 +61,9 @@ from kgroup.types import (
     Subscription,
     TopicPartition,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "AssignedListener",
@@ -788,6 +792,13 @@ class ReadingCalls(Life[K, V]):
         """Iterate over batches until closed; each is done when the next is asked for."""
         native = self._view(self._native.batches)
         return BatchIterator(native, self._host, lambda: partial(settle, self._ahead.withdraw()))
+
+    def arrow_batches(self) -> Iterator["pa.RecordBatch"]:
+        """Iterate over Arrow RecordBatches until closed; see `kgroup.Consumer.arrow_batches`.
+
+        The first one raises `MissingExtraError` where pyarrow is not installed.
+        """
+        return (batch.to_arrow() for batch in self.batches())
 
     def __iter__(self) -> RecordIterator[K, V]:
         """Iterate over single records until closed; each is done when the next is asked for."""

@@ -9,7 +9,7 @@ hand as done before the loop asks for the next.
 from collections.abc import Awaitable, Callable, Iterator
 from os import getpid
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from kgroup.consumer.api import MembershipStream
 from kgroup.consumer.buffer.chunk import Segment
@@ -19,6 +19,9 @@ from kgroup.consumer.reads.record import Record
 from kgroup.sync.ahead import Progress, ReadAhead
 from kgroup.sync.host import Host
 from kgroup.types import Claim, Generation, Membership, TopicPartition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Batch", "BatchIterator", "MembershipIterator", "RecordIterator"]
 
@@ -103,6 +106,15 @@ class Batch(Generic[K, V]):
     def columns(self) -> tuple[Segment, ...]:
         """Return the records as columns, without copying anything."""
         return self.native.columns()
+
+    def to_arrow(self) -> "pa.RecordBatch":
+        """Return the records as one Arrow RecordBatch; see `kgroup.Batch.to_arrow`.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            ArgumentError: keys or values take more than 2 GiB.
+        """
+        return self.native.to_arrow()
 
     # -- done ------------------------------------------------------------------------------
 

@@ -55,6 +55,23 @@ async def test_every_codec_of_another_client_is_read(kafka: RealKafka, codec: st
     assert got == [value_at(tp, offset) for offset in range(500)]
 
 
+async def test_arrow_tables_hold_what_another_client_produced(kafka: RealKafka) -> None:
+    ground = await lay_ground(kafka, 1)
+    tp = ground.tp(0)
+    await ground.fill(500)
+    offsets: list[int] = []
+    got: list[bytes | None] = []
+    async with Consumer(bootstrap_servers=kafka.bootstrap, auto_offset_reset="earliest") as reader:
+        reader.assign([tp])
+        async for table in reader.arrow_batches():
+            offsets += table.column("offset").to_pylist()
+            got += table.column("value").to_pylist()
+            if len(got) >= 500:
+                break
+    assert offsets == [*range(500)]
+    assert got == [value_at(tp, offset) for offset in range(500)]
+
+
 @contextmanager
 def open_commit(ground: Ground, group: str, offset: int) -> Iterator[Producer]:
     """Commit an offset for a group in a transaction that the block ends."""

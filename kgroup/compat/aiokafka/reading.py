@@ -6,7 +6,7 @@ Never: holds a record across an await, so that a cancelled read loses none.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any, Final, Self, TypeAlias
 
@@ -18,7 +18,7 @@ from kgroup import TopicPartition as OurPartition
 from kgroup.compat.aiokafka.errors import translating
 from kgroup.compat.aiokafka.life import Life
 from kgroup.compat.aiokafka.partitions import all_partitions, ours, theirs
-from kgroup.compat.aiokafka.records import listed, one
+from kgroup.compat.aiokafka.records import listed, listed_raw, one
 from kgroup.compat.aiokafka.refusing import refusing
 
 __all__ = ["Reading"]
@@ -85,7 +85,8 @@ class Reading(Life):
             self._native()
         with translating():
             found = await self._read(ours(partitions), limit, max(timeout_ms, 0) / 1000)
-            return _all_delivered(found)
+            make = listed_raw if self._options.deserializers.are_raw else listed
+            return _all_delivered(found, make)
 
     def __aiter__(self) -> Self:
         if self._closed:
@@ -172,7 +173,9 @@ def _sound_limit(max_records: object) -> int | None:
     return max_records
 
 
-def _all_delivered(found: _Found) -> dict[TopicPartition, list[_Record]]:
+def _all_delivered(
+    found: _Found, make: Callable[[Batch[Any, Any]], list[_Record]]
+) -> dict[TopicPartition, list[_Record]]:
     """Return the records of several batches, which are done with that.
 
     One whose first record is refused waits its turn. None is done before all are made: what stops
@@ -186,7 +189,7 @@ def _all_delivered(found: _Found) -> dict[TopicPartition, list[_Record]]:
     try:
         for tp, batch in found.items():
             try:
-                made[tp] = listed(batch)
+                made[tp] = make(batch)
             except DeserializationError as error:
                 refused = refused or error
     except BaseException:

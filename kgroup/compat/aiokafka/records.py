@@ -6,14 +6,14 @@ Never: keeps a batch. Loses the records in front of one that a deserialiser refu
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
 
 from aiokafka.structs import ConsumerRecord
 
 from kgroup import Batch, DeserializationError, Record, raw
 
-__all__ = ["Deserializers", "Sized", "listed", "one", "sizing"]
+__all__ = ["Deserializers", "Sized", "listed", "listed_raw", "one", "sizing"]
 
 _NULL_SIZE: Final = -1
 _NO_TYPE: Final = -1
@@ -32,6 +32,11 @@ class Deserializers:
 
     key: Callable[[bytes | None], Any]
     value: Callable[[bytes | None], Any]
+
+    @property
+    def are_raw(self) -> bool:
+        """Whether both leave bytes as they are."""
+        return self.key is raw and self.value is raw
 
 
 def sizing(deserializer: object) -> Callable[[bytes | None], Any]:
@@ -75,6 +80,22 @@ def one(record: Record[Any, Any]) -> ConsumerRecord[Any, Any]:
         value_size,
         record.headers,
     )
+
+
+_FIELDS: Final = tuple(each.name for each in fields(ConsumerRecord))
+_TIMED: Final = (ConsumerRecord, "==ot=kv=KVh", _FIELDS)
+_UNTIMED: Final = (ConsumerRecord, "==o==kv=KVh", _FIELDS)
+
+
+def listed_raw(batch: Batch[Any, Any]) -> list[ConsumerRecord[Any, Any]]:
+    """Return the records of a batch that no deserialiser is to see, made past ours."""
+    found: list[ConsumerRecord[Any, Any]] = []
+    for segment in batch.columns():
+        kind = segment.timestamp_type.value
+        shape, times = (_TIMED, (kind,)) if kind != _NO_TYPE else (_UNTIMED, (None, None))
+        constants = (*batch.partition, *times, None)
+        found += segment.columns.records(shape, constants, segment.start, segment.stop)
+    return found
 
 
 def listed(batch: Batch[Any, Any]) -> list[ConsumerRecord[Any, Any]]:

@@ -60,7 +60,9 @@ class Life:
         """Every key and its value; a change has an effect only where kafka-python reads it late
         (`consumer_timeout_ms`, `max_poll_records`)."""
         self._eager = options.eager
-        self._make = maker(self.config["key_deserializer"], self.config["value_deserializer"])
+        deserializers = self.config["key_deserializer"], self.config["value_deserializer"]
+        self._make = maker(*deserializers)
+        self._raw = deserializers == (None, None)
         self._consumer: Consumer[_Bytes, _Bytes] = Consumer(config=options.config)
         self._closed = False
         self._wish: Wish | None = None

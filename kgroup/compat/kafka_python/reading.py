@@ -14,6 +14,7 @@ from kafka.structs import TopicPartition
 from kgroup.compat.kafka_python.errors import translating
 from kgroup.compat.kafka_python.keywords import MOST_RECORDS
 from kgroup.compat.kafka_python.life import Life
+from kgroup.compat.kafka_python.records import listed_raw
 from kgroup.consumer import Record
 from kgroup.errors import NotOwnedError
 from kgroup.sync import Batch
@@ -116,6 +117,9 @@ class Reading(Life):
         found: dict[TopicPartition, list[Any]] = {}
         for number, batch in enumerate(batches):
             made: list[Any] = []
+            if self._raw:
+                found[TopicPartition(*batch.partition)] = listed_raw(batch)
+                continue
             try:
                 for record in batch:
                     made.append(self._make(record))  # noqa: PERF401 - what was made so far counts

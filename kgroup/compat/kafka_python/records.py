@@ -12,8 +12,9 @@ from kafka.consumer.fetcher import ConsumerRecord
 from kafka.serializer import Deserializer
 
 from kgroup.consumer import Record
+from kgroup.sync import Batch
 
-__all__ = ["Make", "maker"]
+__all__ = ["Make", "listed_raw", "maker"]
 
 _NONE: Final = -1
 """The size of a null, of no headers; an epoch that is not known."""
@@ -55,6 +56,19 @@ def maker(key: object, value: object) -> Make:
         )
 
     return make
+
+
+_SHAPE: Final = (ConsumerRecord, "===ot=kvl=KVS", ConsumerRecord._fields)
+
+
+def listed_raw(batch: Batch[Bytes, Bytes]) -> list[ConsumerRecord]:
+    """Return the records of a batch that no deserialiser is to see, made past ours."""
+    found: list[ConsumerRecord] = []
+    for segment in batch.columns():
+        epoch = _NONE if segment.leader_epoch is None else segment.leader_epoch
+        constants = (*batch.partition, epoch, segment.timestamp_type.value, None)
+        found += segment.columns.records(_SHAPE, constants, segment.start, segment.stop)
+    return found
 
 
 def _deserialize(given: Any) -> _Deserialize | None:  # noqa: ANN401 - the application's

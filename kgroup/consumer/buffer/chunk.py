@@ -12,8 +12,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from kgroup.errors import CorruptRecordError, DecodeError
+from kgroup.types import Claim
 from kgroup.wire.messages import PartitionData
 from kgroup.wire.records import (
     MAX_OUTPUT,
@@ -21,7 +23,7 @@ from kgroup.wire.records import (
     BatchView,
     LogBatch,
     RecordColumns,
-    Row,
+    Shape,
     TimestampType,
     iter_batches,
 )
@@ -46,8 +48,8 @@ class Segment:
     stop: int
     timestamp_type: TimestampType
     leader_epoch: int | None
-    _rows: Iterator[Row] | None = None
-    _next: Row | None = None
+    _records: Iterator[Any] | None = None
+    _next: Any = None
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -66,12 +68,23 @@ class Segment:
         """Count the records in front of an offset."""
         return max(self.columns.index_of(offset) - self.start, 0)
 
-    def peek(self) -> Row:
-        """Return the first record without taking it."""
+    def records(self, shape: Shape, claim: Claim) -> Iterator[Any]:
+        """Yield the records as objects.
+
+        Args:
+            shape: the class; its constants are topic, partition, `timestamp_type`, `leader_epoch`
+                and the claim.
+            claim: the period of ownership.
+        """
+        constants = (*claim.tp, self.timestamp_type, self.leader_epoch, claim)
+        return self.columns.records(shape, constants, self.start, self.stop)
+
+    def peek(self, shape: Shape, claim: Claim) -> Any:  # noqa: ANN401 - of the shape's class
+        """Return the first record without taking it; see `records`."""
         if self._next is None:
-            if self._rows is None:
-                self._rows = self.columns.rows(self.start)
-            self._next = next(self._rows)
+            if self._records is None:
+                self._records = self.records(shape, claim)
+            self._next = next(self._records)
         return self._next
 
     def advance(self) -> None:
@@ -89,7 +102,7 @@ class Segment:
             self.leader_epoch,
         )
         self.start = taken.stop
-        self._rows = self._next = None
+        self._records = self._next = None
         return taken
 
 

@@ -1,5 +1,6 @@
 """Records in the hands of the application: one by one, in batches, in loops.
 
+- `arrow`: Records as Arrow record batches, without a Python object for each
 - `batch`: A batch: neighbouring records of one partition, in the application's hands
 - `iterators`: Reading for ever: batches, or records one by one
 - `polling`: Single reads: `getone` and `getmany`

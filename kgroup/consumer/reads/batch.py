@@ -7,18 +7,21 @@ than it lives itself.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import anyio
 
 from kgroup.consumer.buffer.chunk import Segment
 from kgroup.consumer.buffer.delivery import Delivery, TakenRecords
-from kgroup.consumer.reads.record import Formats, Record, raw
+from kgroup.consumer.reads.record import RECORD, Formats, Record, raw
 from kgroup.errors import DeserializationError
 from kgroup.offsets.ledger import Handout
 from kgroup.types import Claim, Generation, TopicPartition
-from kgroup.wire.records import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Batch"]
 
@@ -113,16 +116,19 @@ class Batch(Generic[K, V]):
                 says that it is done means the records in front. Reading goes on with that record,
                 until a seek leaves it out.
         """
-        claim, make = self.claim, self._formats.record
-        for segment in self._taken.segments:
-            kind, epoch = segment.timestamp_type, segment.leader_epoch
-            for row in segment.columns.rows(segment.start, segment.stop):
-                try:
-                    record = make(claim, row, kind, epoch)
-                except DeserializationError as error:
-                    self._refused(error, error.offset)
-                    continue
-                yield record
+        runs = [segment.records(RECORD, self.claim) for segment in self._taken.segments]
+        found = runs[0] if len(runs) == 1 else chain.from_iterable(runs)
+        return found if self._formats.are_raw else self._made(found)
+
+    def _made(self, records: Iterator[Record[Any, Any]]) -> Iterator[Record[K, V]]:
+        make = self._formats.made
+        for record in records:
+            try:
+                made = make(record)
+            except DeserializationError as error:
+                self._refused(error, error.offset)
+                continue
+            yield made
 
     def values(self) -> list[V]:
         """Return all values; several times cheaper than making records.
@@ -144,10 +150,8 @@ class Batch(Generic[K, V]):
             return self._values_one_by_one()
 
     def _values_one_by_one(self) -> list[V]:
-        rows: list[Row] = []
-        for segment in self._taken.segments:
-            rows += segment.columns.rows(segment.start, segment.stop)
-        made, errors = self._formats.values(self.claim, rows)
+        runs = [segment.records(RECORD, self.claim) for segment in self._taken.segments]
+        made, errors = self._formats.values(chain.from_iterable(runs))
         while errors:
             self._refused(errors.pop(0), self._read_to)
         return made
@@ -167,6 +171,19 @@ class Batch(Generic[K, V]):
     def columns(self) -> tuple[Segment, ...]:
         """Return the records as columns, without copying anything."""
         return self._taken.segments
+
+    def to_arrow(self) -> "pa.RecordBatch":
+        """Return the records as one Arrow RecordBatch; see `kgroup.consumer.reads.arrow`.
+
+        No deserialiser sees them: keys and values are bytes. Needs `kgroup[arrow]`.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            ArgumentError: keys or values take more than 2 GiB.
+        """
+        from kgroup.consumer.reads.arrow import record_batch  # noqa: PLC0415 - pyarrow is an extra
+
+        return record_batch(self.partition, self._taken.segments)
 
     # -- done ------------------------------------------------------------------------------
 

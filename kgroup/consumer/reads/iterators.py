@@ -7,18 +7,21 @@ One checkpoint per batch, none per record: a checkpoint costs more than a record
 """
 
 import math
-from typing import Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from kgroup.consumer.buffer.chunk import Chunk
 from kgroup.consumer.buffer.delivery import Delivery
 from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.reading import Reading
-from kgroup.consumer.reads.record import Formats, Record
+from kgroup.consumer.reads.record import RECORD, Formats, Record
 from kgroup.errors import ClosedError, DeserializationError
 from kgroup.offsets.ledger import Handout
 
-__all__ = ["BatchIterator", "RecordIterator"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ArrowIterator", "BatchIterator", "RecordIterator"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -74,6 +77,34 @@ class BatchIterator(Generic[K, V]):
         self._reading.delivery.sweep()
         if current is not None and current.in_hand:
             current.done()
+
+
+class ArrowIterator(Generic[K, V]):
+    """`async for table in consumer.arrow_batches()`.
+
+    Args:
+        batches: the batches; each is done when the next is asked for.
+    """
+
+    __slots__ = ("_batches",)
+
+    def __init__(self, batches: BatchIterator[K, V]) -> None:
+        self._batches = batches
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> "pa.RecordBatch":
+        """Count the records before as done, and wait for the next.
+
+        Raises:
+            KGroupError: as `Consumer.batches`.
+        """
+        return (await anext(self._batches)).to_arrow()
+
+    async def aclose(self) -> None:
+        """Give back the records in hand. They stay not done."""
+        await self._batches.aclose()
 
 
 class RecordIterator(Generic[K, V]):
@@ -175,9 +206,8 @@ class RecordIterator(Generic[K, V]):
         """Return the next record without taking it; None when it is skipped."""
         segment = owned.chunks[0].head()
         assert segment is not None
-        kind, epoch = segment.timestamp_type, segment.leader_epoch
         try:
-            return self._formats.record(owned.claim, segment.peek(), kind, epoch)
+            return self._formats.made(segment.peek(RECORD, owned.claim))
         except DeserializationError as error:
             if not self._formats.skips:
                 self._finish()  # the next was asked for

@@ -12,7 +12,7 @@ import anyio.lowlevel
 from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.reading import Reading, Wanted
-from kgroup.consumer.reads.record import Formats, Record
+from kgroup.consumer.reads.record import RECORD, Formats, Record
 from kgroup.errors import ArgumentError, ClosedError, DeserializationError
 from kgroup.types import TopicPartition
 
@@ -57,9 +57,8 @@ class Polling(Generic[K, V]):
         chunk = owned.chunks[0]
         segment = chunk.head()
         assert segment is not None
-        kind, epoch = segment.timestamp_type, segment.leader_epoch
         try:
-            record = self._formats.record(owned.claim, segment.peek(), kind, epoch)
+            record = self._formats.made(segment.peek(RECORD, owned.claim))
         except DeserializationError as error:
             if not self._formats.skips:
                 raise

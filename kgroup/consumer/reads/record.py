@@ -6,15 +6,15 @@ Never: makes records before they are asked for: a batch makes them while it is i
 decides where reading goes on after an error; the reader does.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from kgroup.errors import ArgumentError, DeserializationError
 from kgroup.types import Claim, DeserializeErrorPolicy, TopicPartition
-from kgroup.wire.records import Headers, Row, TimestampType
+from kgroup.wire.records import Headers, RecordFields, TimestampType
 
-__all__ = ["Deserializer", "Formats", "Record", "raw"]
+__all__ = ["RECORD", "Deserializer", "Formats", "Record", "raw"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -37,8 +37,8 @@ class _Refused:
     error: DeserializationError
 
 
-@dataclass(slots=True)
-class Record(Generic[K, V]):
+@dataclass
+class Record(RecordFields, Generic[K, V]):
     """One record; yours to keep and to change. It remembers the claim it was handed out under.
 
     Args:
@@ -52,6 +52,8 @@ class Record(Generic[K, V]):
         headers: name and value of each, in order; a name may occur again.
         leader_epoch: epoch of the leader that took it, None when not known (KIP-101).
     """
+
+    __slots__ = ()  # they are those of `RecordFields`, which compiled code fills
 
     topic: str
     partition: int
@@ -81,6 +83,17 @@ class Record(Generic[K, V]):
         """Topic and partition together."""
         return TopicPartition(self.topic, self.partition)
 
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Let copies and pickles be made by the constructor."""
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+
+for _name in ("headers", "leader_epoch", "_origin"):
+    delattr(Record, _name)  # a default that stays on the class would hide the slot
+
+RECORD: Final = (Record, "==ot=kvh==", tuple(each.name for each in fields(Record)))
+"""How `RecordColumns.records` makes records; constants are those of `Segment.records`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Formats(Generic[K, V]):
@@ -109,77 +122,62 @@ class Formats(Generic[K, V]):
         """Whether records that are refused are skipped."""
         return self.policy is DeserializeErrorPolicy.SKIP
 
-    def record(
-        self, claim: Claim, row: Row, kind: TimestampType, leader_epoch: int | None
-    ) -> Record[K, V]:
-        """Make one record.
+    @property
+    def are_raw(self) -> bool:
+        """Whether both leave bytes as they are."""
+        return self.key is raw and self.value is raw
+
+    def made(self, record: Record[Any, Any]) -> Record[K, V]:
+        """Put what the deserialisers make in place of a record's bytes.
+
+        Args:
+            record: with key and value as bytes, and a claim. One that is refused keeps them.
 
         Raises:
             DeserializationError: a deserialiser refused it, and the policy is not RAW.
         """
-        offset, timestamp, key, value, headers = row
-        topic, partition = claim.tp
         where: Literal["key", "value"] = "key"
         try:
-            # A call that changes nothing costs as much as a slot of the record; then K or V is
-            # what is there already.
-            made_key = key if self.key is raw else self.key(key)
+            # A call that changes nothing costs as much as a record.
+            key = record.key if self.key is raw else self.key(record.key)
             where = "value"
-            made_value = value if self.value is raw else self.value(value)
+            value = record.value if self.value is raw else self.value(record.value)
         except Exception as cause:  # noqa: BLE001 - whatever it is, it is about this record
-            return self._refused(row, kind, leader_epoch, _refusal(claim, row, where, cause))
-        return Record(
-            topic,
-            partition,
-            offset,
-            timestamp,
-            kind,
-            made_key,  # type: ignore[arg-type]  # see above
-            made_value,  # type: ignore[arg-type]
-            headers,
-            leader_epoch,
-            claim,
-        )
+            return self._refused(record, _refusal(record, where, cause))
+        record.key, record.value = key, value
+        return record
 
-    def values(self, claim: Claim, rows: list[Row]) -> tuple[list[V], list[DeserializationError]]:
+    def values(
+        self, records: Iterable[Record[Any, Any]]
+    ) -> tuple[list[V], list[DeserializationError]]:
         """Return values, and the errors of those refused; under RAW refused ones stay bytes."""
         made: list[V] = []
         errors: list[DeserializationError] = []
-        for row in rows:
-            data = row[3]
+        for record in records:
             try:
-                made.append(self.value(data))
+                made.append(self.value(record.value))
             except Exception as cause:  # noqa: BLE001 - as above
                 if self.policy is DeserializeErrorPolicy.RAW:
-                    made.append(data)  # type: ignore[arg-type]  # RAW promises bytes
+                    made.append(record.value)
                 else:
-                    errors.append(_refusal(claim, row, "value", cause).error)
+                    errors.append(_refusal(record, "value", cause))
         return made, errors
 
-    def _refused(
-        self, row: Row, kind: TimestampType, leader_epoch: int | None, origin: _Refused
-    ) -> Record[K, V]:
+    def _refused(self, record: Record[Any, Any], error: DeserializationError) -> Record[K, V]:
         """Return the record with what could not be deserialised left as it is, or raise."""
         if self.policy is not DeserializeErrorPolicy.RAW:
             try:
-                raise origin.error
+                raise error
             finally:
                 # The error holds this frame: a cycle would keep the reader's handout out of reach.
-                del origin
-        offset, timestamp, key, value, headers = row
-        made: Record[Any, Any] = Record(
-            origin.error.tp.topic,
-            origin.error.tp.partition,
-            offset,
-            timestamp,
-            kind,
-            _or_raw(self.key, key),
-            _or_raw(self.value, value),
-            headers,
-            leader_epoch,
-            origin,
+                del error
+        assert record.claim is not None
+        return replace(
+            record,
+            key=_or_raw(self.key, record.key),
+            value=_or_raw(self.value, record.value),
+            _origin=_Refused(record.claim, error),
         )
-        return made
 
 
 def _or_raw(make: Deserializer[T], data: bytes | None) -> T | bytes | None:
@@ -189,8 +187,11 @@ def _or_raw(make: Deserializer[T], data: bytes | None) -> T | bytes | None:
         return data
 
 
-def _refusal(claim: Claim, row: Row, where: Literal["key", "value"], cause: Exception) -> _Refused:
-    offset, _, key, value, _ = row
-    error = DeserializationError(claim.tp, offset, where, key=key, value=value)
+def _refusal(
+    record: Record[Any, Any], where: Literal["key", "value"], cause: Exception
+) -> DeserializationError:
+    error = DeserializationError(
+        record.tp, record.offset, where, key=record.key, value=record.value
+    )
     error.__cause__ = cause
-    return _Refused(claim, error)
+    return error

@@ -20,8 +20,8 @@ from kgroup.wire.compression import MAX_OUTPUT, Codec, decompress
 from kgroup.wire.records import header as layout
 from kgroup.wire.records.columns import RecordColumns
 from kgroup.wire.records.header import BatchHeader, TimestampType, unpack_header
+from kgroup.wire.records.loops import scan
 from kgroup.wire.records.message_sets import SHORTEST, MessageSetView, read_messages
-from kgroup.wire.records.scan import scan
 
 __all__ = ["BatchView", "LogBatch", "iter_batches"]
 
@@ -227,7 +227,7 @@ class BatchView:
             )
         except ValueError as error:
             raise self._corrupt(str(error)) from error
-        if offsets and offsets[-1] > self.last_offset:
+        if len(offsets) and offsets[-1] > self.last_offset:
             raise self._corrupt(f"offset {offsets[-1]} is beyond its last, {self.last_offset}")
         if header.attributes & layout.LOG_APPEND_TIME:
             timestamps = [header.max_timestamp] * len(offsets)

@@ -6,13 +6,14 @@ Never: fails; the maker of `RecordColumns` has checked every bound.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypeAlias
 
+from kgroup.wire.records import loops
+from kgroup.wire.records.python_loops import Shape, read_headers
 from kgroup.wire.records.scan import STRIDE
-from kgroup.wire.records.varints import read_varint
 
-__all__ = ["Headers", "RawRow", "RecordColumns", "Row"]
+__all__ = ["KEYS", "VALUES", "Headers", "RawRow", "RecordColumns", "Row"]
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 """Name and value of each header, in the order they were written; a name may occur again."""
@@ -22,6 +23,15 @@ Row: TypeAlias = tuple[int, int, bytes | None, bytes | None, Headers]
 
 RawRow: TypeAlias = tuple[int, int, bytes | None, int]
 """Offset, timestamp in milliseconds (-1: none), value, where the headers stand in the buffer."""
+
+_ROW: Final[Shape] = (tuple, "otkvh", ("offset", "timestamp", "key", "value", "headers"))
+KEYS: Final = 0
+"""The column of keys, for `gathered`."""
+
+VALUES: Final = 2
+"""The column of values."""
+
+_HEADERS: Final = 4
 
 
 class RecordColumns:
@@ -38,12 +48,16 @@ class RecordColumns:
     __slots__ = ("bounds", "buffer", "offsets", "timestamps")
 
     def __init__(
-        self, buffer: bytes, offsets: list[int], timestamps: list[int], bounds: list[int]
+        self,
+        buffer: bytes,
+        offsets: Sequence[int],
+        timestamps: Sequence[int],
+        bounds: Sequence[int],
     ) -> None:
         self.buffer: bytes = buffer
-        self.offsets: list[int] = offsets
-        self.timestamps: list[int] = timestamps
-        self.bounds: list[int] = bounds
+        self.offsets: Sequence[int] = loops.column("q", offsets)
+        self.timestamps: Sequence[int] = loops.column("q", timestamps)
+        self.bounds: Sequence[int] = loops.column("i", bounds)
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -60,19 +74,27 @@ class RecordColumns:
 
     def headers(self, index: int) -> Headers:
         """Return the headers of one record, read anew at each call; `index` as in a list."""
-        return self.headers_at(self.bounds[range(len(self.offsets))[index] * STRIDE + 4])
+        return self.headers_at(self.bounds[range(len(self.offsets))[index] * STRIDE + _HEADERS])
 
     def headers_at(self, at: int) -> Headers:
         """Return the headers that stand at a place of the buffer, as `raw_rows` names it."""
-        return _read_headers(self.buffer, at) if self.buffer[at] else ()
+        return read_headers(self.buffer, at) if self.buffer[at] else ()
 
     def keys(self, start: int = 0, stop: int | None = None) -> list[bytes | None]:
         """Return the keys from record `start` (at least 0) on, up to `stop` or to the end."""
-        return self._slices(start, stop, 0)
+        return loops.take(self.buffer, self.bounds, KEYS, *self._range(start, stop))
 
     def values(self, start: int = 0, stop: int | None = None) -> list[bytes | None]:
         """Return the values from record `start` (at least 0) on, up to `stop` or to the end."""
-        return self._slices(start, stop, 2)
+        return loops.take(self.buffer, self.bounds, VALUES, *self._range(start, stop))
+
+    def gathered(self, column: int, start: int, stop: int) -> tuple[bytes, bytes, bytes, int]:
+        """Return `KEYS` or `VALUES` as the buffers of an Arrow array; see `python_loops.gather`.
+
+        Raises:
+            ValueError: they take more than 2 GiB.
+        """
+        return loops.gather(self.buffer, self.bounds, column, start, stop)
 
     def index_of(self, offset: int) -> int:
         """Return the index of the first record at or after `offset`; `len` when there is none.
@@ -81,23 +103,27 @@ class RecordColumns:
         """
         return bisect_left(self.offsets, offset)
 
+    def records(
+        self, shape: Shape, constants: tuple[object, ...], start: int = 0, stop: int | None = None
+    ) -> Iterator[Any]:
+        """Yield the records from record `start` (at least 0) on, as objects of a class.
+
+        Args:
+            shape: which class, and what stands in its fields; see `python_loops`.
+            constants: what is the same for all of them.
+            start: index of the first record.
+            stop: index behind the last one, None for the end.
+        """
+        columns = self.buffer, self.offsets, self.timestamps, self.bounds
+        return loops.records(shape, constants, columns, *self._range(start, stop))
+
     def rows(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
         """Yield the records from record `start` (at least 0) on, up to `stop` or to the end."""
-        buffer, end = self.buffer, None if stop is None else stop * STRIDE
-        for offset, timestamp, key, value, at in zip(
-            self.offsets[start:stop],
-            self.timestamps[start:stop],
-            self.keys(start, stop),
-            self.values(start, stop),
-            self.bounds[start * STRIDE + 4 : end : STRIDE],
-            strict=True,
-        ):
-            headers = _read_headers(buffer, at) if buffer[at] else ()
-            yield offset, timestamp, key, value, headers
+        return self.records(_ROW, (), start, stop)
 
     def raw_rows(self, start: int = 0) -> Iterator[RawRow]:
         """Return the records from record `start` (at least 0) on; their headers are not read."""
-        places = self.bounds[start * STRIDE + 4 :: STRIDE]
+        places = self.bounds[start * STRIDE + _HEADERS :: STRIDE]
         values = self.values(start)
         return zip(self.offsets[start:], self.timestamps[start:], values, places, strict=True)
 
@@ -108,32 +134,6 @@ class RecordColumns:
         at = range(len(self.offsets))[index] * STRIDE + column
         return self.bounds[at], self.bounds[at + 1]
 
-    def _slices(self, start: int, stop: int | None, column: int) -> list[bytes | None]:
-        buffer, bounds, first = self.buffer, self.bounds, start * STRIDE + column
-        last = None if stop is None else stop * STRIDE
-        ends = bounds[first + 1 : last : STRIDE]
-        pairs = zip(bounds[first:last:STRIDE], ends, strict=True)
-        return [buffer[begin:end] if end >= 0 else None for begin, end in pairs]
-
-
-def _read_headers(data: bytes, at: int) -> Headers:
-    """Read headers that the scan has walked; as in Java, bytes that are no UTF-8 are replaced."""
-    count, at = read_varint(data, at)
-    headers: list[tuple[str, bytes | None]] = []
-    for _ in range(count):
-        size, start = data[at], at + 1  # in its raw form, twice the length; most have one byte
-        if size > 127:
-            size, start = _read_size(data, at)
-        at = start + (size >> 1)
-        name = str(data[start:at], "utf-8", "replace")
-        size, start = data[at], at + 1
-        if size > 127:
-            size, start = _read_size(data, at)
-        at = start if size & 1 else start + (size >> 1)
-        headers.append((name, None if size & 1 else data[start:at]))
-    return tuple(headers)
-
-
-def _read_size(data: bytes, at: int) -> tuple[int, int]:
-    size, after = read_varint(data, at)
-    return (size << 1 if size >= 0 else 1), after
+    def _range(self, start: int, stop: int | None) -> tuple[int, int]:
+        end = len(self.offsets) if stop is None else min(stop, len(self.offsets))
+        return min(start, end), end

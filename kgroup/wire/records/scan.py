@@ -9,10 +9,11 @@ A record (KIP-98), all numbers signed varints unless said:
     null), value length + value (negative: null), header count, for each header key length + key,
     value length + value; what follows within `length` is from a newer writer and is skipped.
 
+This is the reference: `_compiled` finds the same, and `loops` says which of the two runs.
+
 Speed: neighbours have the same shape nearly always. The four numbers before the key are therefore
 read with one `struct` for the shape of the record before, and decoded by table; a record of another
 shape, or with a number of more than two bytes, goes through `_read_front`, which also judges it.
-`scan` takes and returns plain values only, so that a compiled form can stand in for it.
 """
 
 import struct
@@ -32,6 +33,8 @@ _T = TypeVar("_T")
 _RAW: Final = range(1 << 14)  # what one or two bytes can hold, zigzag not yet undone
 _SIGNED: Final = [(raw >> 1) ^ -(raw & 1) for raw in _RAW]
 _NEAR_OVERFLOW: Final = (1 << 63) - len(_RAW)
+_MOST_BYTES: Final = (1 << 31) - 1  # a position has 32 bits
+_MAX_OFFSET: Final = (1 << 63) - 1
 
 
 def _one_byte(numbers: Sequence[int], none: _T) -> tuple[int | _T, ...]:
@@ -107,10 +110,14 @@ def scan(
     Raises:
         ValueError: the records contradict each other or `count`; the text says how.
     """
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"{len(data)} bytes of records, which is more than 2 GiB")
     try:
         deltas, timestamps, bounds = _walk(data, count, base_timestamp)
     except IndexError as error:
         raise ValueError(f"the data ends within one of the {count} records") from error
+    if deltas and base_offset + (max(deltas) >> 1) > _MAX_OFFSET:
+        raise ValueError(f"an offset beyond {_MAX_OFFSET}")
     if abs(base_timestamp) > _NEAR_OVERFLOW:
         timestamps = [wrapped(timestamp) for timestamp in timestamps]
     if deltas == list(range(0, 2 * count, 2)):

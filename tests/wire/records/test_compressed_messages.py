@@ -38,8 +38,8 @@ def test_log_append_time_of_the_message_is_that_of_all_inside() -> None:
     inside = b"".join(message(1, n, timestamp=n) for n in range(3))
     created = only(wrapper(1, 2, inside, timestamp=77))
     appended = only(wrapper(1, 2, inside, timestamp=77, attributes=1 | LOG_APPEND_TIME))
-    assert created.columns().timestamps == [0, 1, 2]
-    assert appended.columns().timestamps == [77, 77, 77]
+    assert list(created.columns().timestamps) == [0, 1, 2]
+    assert list(appended.columns().timestamps) == [77, 77, 77]
 
 
 def test_checksums_inside_are_judged_when_those_outside_are() -> None:

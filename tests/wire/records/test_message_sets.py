@@ -138,7 +138,7 @@ def test_magic_codec_and_timestamp_type_end_a_run() -> None:
     ]
     batches = list(iter_batches(b"".join(parts)))
     assert [bytes(batch.data) for batch in batches] == parts
-    assert [batch.columns().offsets for batch in batches] == [
+    assert [list(batch.columns().offsets) for batch in batches] == [
         [0, 1],
         [2, 5],
         [6],
@@ -162,8 +162,8 @@ def test_a_damaged_message_hides_neither_those_in_front_nor_those_behind(magic: 
     parts = [message(magic, offset, value=b"value") for offset in range(5)]
     parts[2] = parts[2][:-1] + b"?"
     before, damaged, after = iter_batches(b"".join(parts))
-    assert before.columns().offsets == [0, 1]
-    assert after.columns().offsets == [3, 4]
+    assert list(before.columns().offsets) == [0, 1]
+    assert list(after.columns().offsets) == [3, 4]
     with pytest.raises(CorruptRecordError) as caught:
         damaged.verify()
     assert caught.value.base_offset == 2
@@ -210,7 +210,7 @@ def test_a_size_too_small_for_a_message_is_corrupt(magic: int, least: int) -> No
         good, bad = message(magic, 3), bytearray(message(magic, 4))
         struct.pack_into(">i", bad, 8, size)
         batches = iter_batches(good + bytes(bad))
-        assert next(batches).columns().offsets == [3]
+        assert list(next(batches).columns().offsets) == [3]
         with pytest.raises(CorruptRecordError, match=f"length of {size} bytes") as caught:
             next(batches)
         assert (caught.value.base_offset, caught.value.position) == (4, len(good))
@@ -229,7 +229,7 @@ def test_a_key_or_value_that_ends_after_its_message_is_corrupt(
     struct.pack_into(">i", wrong, (26 if magic else 18) + 4 * field, length)
     sealed = reseal(bytes(wrong))
     before, damaged, after = iter_batches(message(magic, 0) + sealed + message(magic, 2))
-    assert [before.columns().offsets, after.columns().offsets] == [[0], [2]]
+    assert [list(each.columns().offsets) for each in (before, after)] == [[0], [2]]
     for batch in (damaged, only(wrapper(magic, 1, sealed))):
         batch.verify()
         with pytest.raises(CorruptRecordError, match=r"a (key|value) of \d+ bytes") as caught:

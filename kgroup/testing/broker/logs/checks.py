@@ -142,7 +142,7 @@ def _figures(batch: BatchView) -> Refusal | None:
 
 def _records(columns: RecordColumns, batch: BatchView, rules: Rules, now_ms: int) -> Refusal | None:
     expected = range(batch.base_offset, batch.base_offset + len(columns))
-    if columns.offsets != [*expected]:
+    if list(columns.offsets) != [*expected]:
         return Refusal(ErrorCode.INVALID_RECORD, "Offsets of the records are not 0, 1, 2 ...")
     if rules.is_compacted and None in (keys := columns.keys()):
         faults = tuple(

@@ -1,0 +1,109 @@
+"""Records as Arrow record batches, without a Python object for each.
+
+Decides: the columns and their types: offset, timestamp (UTC, null where a record has none), key,
+value, headers, partition. The topic is in the schema's metadata.
+Never: calls a deserialiser; reads headers where no record has any; keeps the answer they came in.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from kgroup.consumer.buffer.chunk import Segment
+from kgroup.errors import ArgumentError, MissingExtraError
+from kgroup.types import TopicPartition
+from kgroup.wire.records import KEYS, VALUES, RecordColumns
+
+try:
+    import pyarrow as pa
+    from pyarrow import compute
+except ImportError as error:
+    raise MissingExtraError("reading to Arrow", "arrow") from error
+
+__all__ = ["record_batch"]
+
+_HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+_SCHEMA: Final = pa.schema(
+    [
+        pa.field("offset", pa.int64(), nullable=False),
+        ("timestamp", pa.timestamp("ms", "UTC")),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        pa.field("headers", _HEADERS, nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+    ]
+)
+_BOUNDS: Final = 5
+_HEADERS_AT: Final = 4
+
+
+def record_batch(tp: TopicPartition, segments: Sequence[Segment]) -> pa.RecordBatch:
+    """Return records as one record batch.
+
+    Args:
+        tp: where they are from.
+        segments: the records, at least one.
+
+    Raises:
+        ArgumentError: keys or values take more than 2 GiB, the most of an Arrow binary array.
+    """
+    parts = [_arrays(segment.columns, segment.start, segment.stop) for segment in segments]
+    count = sum(map(len, segments))
+    try:
+        arrays = parts[0] if len(parts) == 1 else [*map(pa.concat_arrays, zip(*parts, strict=True))]
+    except pa.ArrowInvalid as error:
+        raise ArgumentError("batch", count, "records of at most 2 GiB: read fewer") from error
+    partition = pa.repeat(pa.scalar(tp.partition, pa.int32()), count)
+    schema = _SCHEMA.with_metadata({"topic": tp.topic})
+    return pa.record_batch([*arrays, partition], schema=schema)
+
+
+def _arrays(columns: RecordColumns, start: int, stop: int) -> list[Any]:
+    times = _numbers(columns.timestamps, start, stop)
+    known = compute.if_else(compute.equal(times, -1), pa.scalar(None, pa.int64()), times)
+    return [
+        _numbers(columns.offsets, start, stop),
+        known.cast(_SCHEMA.field("timestamp").type),
+        _bytes(columns, KEYS, start, stop),
+        _bytes(columns, VALUES, start, stop),
+        _headers(columns, start, stop),
+    ]
+
+
+def _numbers(numbers: Sequence[int], start: int, stop: int) -> pa.Array:
+    part = numbers[start:stop]
+    data = pa.py_buffer(array("q", part) if isinstance(part, list) else part)
+    return pa.Array.from_buffers(pa.int64(), stop - start, [None, data])
+
+
+def _bytes(columns: RecordColumns, column: int, start: int, stop: int) -> pa.Array:
+    try:
+        valid, ends, data, nulls = columns.gathered(column, start, stop)
+    except ValueError as error:
+        raise ArgumentError("batch", stop - start, f"fewer records: {error}") from error
+    buffers = [pa.py_buffer(each) for each in (valid, ends, data)]
+    return pa.Array.from_buffers(pa.binary(), stop - start, buffers, nulls)
+
+
+def _headers(columns: RecordColumns, start: int, stop: int) -> pa.Array:
+    if not _any_headers(columns, start, stop):
+        none = pa.py_buffer(bytes(4 * (stop - start + 1)))
+        empty = pa.array([], _HEADERS.value_type)
+        return pa.Array.from_buffers(_HEADERS, stop - start, [None, none], 0, children=[empty])
+    found: Iterator[Any] = (columns.headers(index) for index in range(start, stop))
+    named = [[{"key": name, "value": value} for name, value in each] for each in found]
+    return pa.array(named, _HEADERS)
+
+
+def _any_headers(columns: RecordColumns, start: int, stop: int) -> bool:
+    """Tell whether a record has headers: whether where they stand is a number other than 0."""
+    part = columns.bounds[start * _BOUNDS : stop * _BOUNDS]
+    data = pa.py_buffer(array("i", part) if isinstance(part, list) else part)
+    bounds = pa.Array.from_buffers(pa.int32(), len(part), [None, data])
+    places = compute.list_element(pa.FixedSizeListArray.from_arrays(bounds, _BOUNDS), _HEADERS_AT)
+    buffer = pa.py_buffer(columns.buffer)
+    return bool(
+        compute.max(
+            compute.take(pa.Array.from_buffers(pa.uint8(), len(buffer), [None, buffer]), places)
+        ).as_py()
+    )
