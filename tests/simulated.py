@@ -18,7 +18,7 @@ from typing import Any
 from kgroup.assignors.simulator import in_words, read_events
 from kgroup.cli import main
 
-__all__ = ["replayed"]
+__all__ = ["by_hand", "replayed"]
 
 _DOCS = Path(__file__).parent.parent / "docs"
 _BLOCK = re.compile(
@@ -32,6 +32,11 @@ def replayed(name: str) -> str:
     page = (_DOCS / name).read_text(encoding="utf-8")
     page = _BLOCK.sub(lambda found: f"$ kgroup {found[1]}\n{_output(found[1])}", page)
     return _TABLE.sub(lambda found: f"{found[0].splitlines()[0]}\n{_table(*found.groups())}", page)
+
+
+def by_hand(page: str) -> str:
+    """Return the text of a page without what its simulations print."""
+    return _TABLE.sub("", _BLOCK.sub("", page))
 
 
 def _output(command: str) -> str:

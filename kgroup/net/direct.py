@@ -9,8 +9,12 @@ anyio's stream ends each write with a turn of the loop, and registers the socket
 """
 
 import asyncio
+import socket
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from ipaddress import ip_address
+from itertools import zip_longest
 from typing import Final
 
 import anyio
@@ -100,11 +104,15 @@ class DirectStream(asyncio.Protocol, ByteStream):
 
     async def aclose(self) -> None:
         """Close it at once; the socket is closed in the next turn of the loop."""
+        self.abort()
+        await anyio.lowlevel.checkpoint()
+
+    def abort(self) -> None:
+        """Close it, without waiting for the turn of the loop in which the socket is closed."""
         self._closed = True
         if self._transport is not None:
             self._transport.abort()
         self._wake()
-        await anyio.lowlevel.checkpoint()
 
     # -- for asyncio -----------------------------------------------------------------------
 
@@ -188,8 +196,8 @@ class DirectStream(asyncio.Protocol, ByteStream):
 def on_asyncio() -> bool:
     """Tell whether the caller is a task of a loop of asyncio itself.
 
-    Trio may be a guest of such a loop, without a task. A loop of another make, such as uvloop,
-    cannot try the addresses of a name side by side.
+    Trio may be a guest of such a loop, without a task. Loops of another make, such as uvloop, are
+    left to anyio.
     """
     try:
         own = isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop)
@@ -198,24 +206,71 @@ def on_asyncio() -> bool:
         return False
 
 
-async def dial_direct(host: str, port: int) -> ByteStream:
-    """Connect to one of the addresses of a host.
+async def dial_direct(host: str, port: int) -> DirectStream:
+    """Connect to the address of a host that answers first.
+
+    asyncio's own race between addresses loses sockets that connect while it is cancelled, so each
+    address is an attempt of its own here.
 
     Raises:
-        OSError: nobody is there.
+        OSError: nobody is there; of several addresses the cause holds what each of them said.
     """
-    loop = asyncio.get_running_loop()
+    streams: list[DirectStream] = []
+    failures: list[OSError] = []
     try:
-        _, stream = await loop.create_connection(
-            DirectStream, host, port, happy_eyeballs_delay=_NEXT_ADDRESS_AFTER
-        )
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        # Several addresses failed, and asyncio has joined their errors to one text. anyio, which
-        # tries once more, keeps them: what is said of a broker hangs on what kind of error it was.
-        return await anyio.connect_tcp(host, port)
-    return stream
+        await _try(await _addresses(host, port), port, streams, failures)
+        if not streams:
+            raise _joined(failures)
+        return streams.pop(0)
+    finally:
+        for stream in streams:
+            stream.abort()
+
+
+async def _try(
+    addresses: list[str], port: int, streams: list[DirectStream], failures: list[OSError]
+) -> None:
+    """Try one address after the other, the next one also beside those that are silent."""
+    loop = asyncio.get_running_loop()
+
+    async def attempt(address: str, over: anyio.Event) -> None:
+        try:
+            _, stream = await loop.create_connection(DirectStream, address, port)
+            streams.append(stream)
+            tasks.cancel_scope.cancel()
+        except OSError as error:
+            failures.append(error)
+        finally:
+            over.set()
+
+    async with anyio.create_task_group() as tasks:
+        for address in addresses:
+            over = anyio.Event()
+            tasks.start_soon(attempt, address, over)
+            with anyio.move_on_after(_NEXT_ADDRESS_AFTER):
+                await over.wait()
+
+
+async def _addresses(host: str, port: int) -> list[str]:
+    """Return the addresses of a host, those of either family in turn (RFC 8305)."""
+    with suppress(ValueError):
+        ip_address(host)
+        return [host]
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    families: dict[int, list[str]] = {}
+    for family, *_, place in found:
+        families.setdefault(family, []).append(str(place[0]))
+    in_turn = (each for row in zip_longest(*families.values()) for each in row if each)
+    return list(dict.fromkeys(in_turn))
+
+
+def _joined(failures: list[OSError]) -> OSError:
+    if len(failures) == 1:
+        return failures[0]
+    error = OSError("no address of it could be reached")
+    error.__cause__ = ExceptionGroup("each address", failures)
+    return error
 
 
 async def read_all(stream: ByteStream, feed: Callable[[bytes], None]) -> None:

@@ -1,15 +1,18 @@
 """A TCP connection on asyncio: what arrives, what is written, and how it ends."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import gc
+import socket
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import pytest
 from anyio.abc import ByteStream
 
 from kgroup.net.direct import DirectStream
-from kgroup.net.ports import dial_tcp
+from kgroup.net.ports import dial_tcp, os_reason
 
 LIMIT = 10.0
 
@@ -142,3 +145,75 @@ async def test_on_either_loop_what_is_dialled_is_a_stream_of_bytes() -> None:
             assert await stream.receive() == b"word"
             await stream.aclose()
             tasks.cancel_scope.cancel()
+
+
+# -- addresses -----------------------------------------------------------------------------
+
+
+@contextmanager
+def bound(*addresses: str) -> Iterator[list[socket.socket]]:
+    """Bind one port at several addresses; nobody listens yet."""
+    first = socket.socket()
+    first.bind((addresses[0], 0))
+    others = [socket.socket() for _ in addresses[1:]]
+    try:
+        for other, address in zip(others, addresses[1:], strict=True):
+            other.bind((address, first.getsockname()[1]))
+        yield [first, *others]
+    finally:
+        for each in (first, *others):
+            each.close()
+
+
+def name(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Have every name stand for these addresses."""
+
+    async def found(_: str, port: int, **__: object) -> list[object]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", found)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_of_two_addresses_the_one_where_somebody_listens_is_connected(
+    anyio_backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name(monkeypatch, "127.0.0.1", "127.0.0.2")
+    with bound("127.0.0.1", "127.0.0.2") as (_, second):
+        second.listen()
+        stream = await dial_tcp("broker", second.getsockname()[1])
+        peer, _ = second.accept()
+        with peer:
+            await stream.send(b"word")
+            assert peer.recv(4) == b"word"
+        await stream.aclose()
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_where_no_address_of_a_name_answers_the_reason_of_each_is_told_once(
+    anyio_backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name(monkeypatch, "127.0.0.1", "127.0.0.2")
+    with bound("127.0.0.1", "127.0.0.2") as (first, _), pytest.raises(OSError) as raised:
+        await dial_tcp("broker", first.getsockname()[1])
+    reason = os_reason(raised.value)
+    assert reason.count("127.0.0.1") == reason.count("127.0.0.2") == 1
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_dial_cancelled_in_any_step_leaves_no_socket_open(anyio_backend: str) -> None:
+    gc.collect()  # what others have left is not of this test
+    with bound("127.0.0.1") as (listener,), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        listener.listen(100)
+        for steps in range(20):
+            dialling = asyncio.create_task(dial_tcp(*listener.getsockname()))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            dialling.cancel()
+            (outcome,) = await asyncio.gather(dialling, return_exceptions=True)
+            if isinstance(outcome, DirectStream):
+                await outcome.aclose()
+            del dialling, outcome
+            gc.collect()
+    assert [str(each.message) for each in seen if each.category is ResourceWarning] == []

@@ -40,6 +40,7 @@ async def main() -> None:
         "payments",
         bootstrap_servers=BOOTSTRAP,
         group_id="accounting",
+        client_id=NAME,
         auto_offset_reset="earliest",
         assignors=["cooperative-sticky"],
         session_timeout=6.0,

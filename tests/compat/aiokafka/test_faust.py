@@ -49,6 +49,6 @@ async def test_its_listener_fails_and_the_log_says_so_in_the_words_of_the_page(
 
 @pytest.mark.parametrize("name", ["_coordinator", "_fetcher", "_client"])
 async def test_what_it_reads_by_is_not_there(name: str) -> None:
-    assert f"| `{name}" in PAGE.read_text(encoding="utf-8")
+    assert f"`{name}`" in PAGE.read_text(encoding="utf-8")
     async with started(broker_with(), "t") as consumer:
         assert not hasattr(consumer, name)

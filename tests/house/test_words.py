@@ -1,0 +1,44 @@
+"""The pages stay as short as a person reads: a budget of words, and of links in the README."""
+
+import re
+from pathlib import Path
+
+from tests.house import api, broker_page
+from tests.pages import DOCS
+from tests.pages import PAGES as WRITTEN
+from tests.simulated import by_hand
+
+ROOT = Path(__file__).parents[2]
+
+MOST_WORDS = 41_000
+README_WORDS = 900
+README_LINKS = 10
+
+GENERATED = {
+    api.PAGE,
+    DOCS / "public-surface.md",
+    DOCS / broker_page.NAME,
+    *(DOCS / name for name in WRITTEN),
+}
+"""Pages written by machine from end to end."""
+
+PART = re.compile(r"<!-- \w+ -->\n.*?<!-- end -->", re.DOTALL)
+"""A part of a page that is written by machine."""
+
+
+def words(page: Path) -> int:
+    """Return the number of words on a page that somebody has written."""
+    return len(by_hand(PART.sub("", page.read_text(encoding="utf-8"))).split())
+
+
+def test_all_pages_that_are_written_by_hand_can_be_read_in_a_few_hours() -> None:
+    pages = {page for page in DOCS.rglob("*.md") if page.parent != DOCS / "reference"}
+    counts = {page.relative_to(DOCS).as_posix(): words(page) for page in pages - GENERATED}
+    longest = sorted(counts.items(), key=lambda each: -each[1])[:5]
+    assert sum(counts.values()) <= MOST_WORDS, f"shorten a page; the longest are {longest}"
+
+
+def test_the_readme_is_short_and_leads_to_few_places() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= README_WORDS
+    assert len(re.findall(r"\]\(", text)) <= README_LINKS
