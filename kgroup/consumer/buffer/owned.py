@@ -28,7 +28,7 @@ from kgroup.offsets.positions import EpochChanged, Position, PositionState
 from kgroup.types import Claim, TopicPartition
 from kgroup.wire.messages import PartitionData
 
-__all__ = ["Hold", "Owned", "OwnedPartitions", "Replica"]
+__all__ = ["Changes", "Heard", "Hold", "Owned", "OwnedPartitions", "Replica"]
 
 
 @dataclass(frozen=True, slots=True)
