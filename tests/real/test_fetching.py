@@ -1,17 +1,23 @@
 """Fetching while logs change under the reader: truncated, made anew, widened, read close by."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import ByteStream
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kgroup import Consumer, TopicPartition
-from kgroup.journal import FetchIssued, MemorySink, PositionMove, PositionMoved
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal import AnswerReceived, FetchIssued, MemorySink, PositionMove, PositionMoved
+from kgroup.net.ports import system_ports
 from kgroup.testing.kafka import RealKafka, create_topic
+from kgroup.wire.frames import decode_request, encode_request
+from kgroup.wire.messages import FetchRequest
 from tests.real.ground import Ground, eventually, fresh, lay_ground
 
 pytestmark = pytest.mark.real
@@ -119,6 +125,82 @@ async def test_records_come_from_the_replica_in_the_readers_rack(
     assert asked[0] == leader
     assert asked.count(near) > 1
     assert moves(sink) == [(0, PositionMove.RESET)]
+
+
+# -- sessions (KIP-227) ------------------------------------------------------------------------
+
+
+class Overheard(ByteStream):
+    """A connection whose Fetch requests are noted; each is written in one piece."""
+
+    def __init__(self, stream: ByteStream, fetches: list[FetchRequest]) -> None:
+        self._stream = stream
+        self._fetches = fetches
+
+    async def send(self, item: bytes) -> None:
+        if int.from_bytes(item[4:6], "big") == ApiKey.FETCH:
+            _, request = decode_request(item[4:])
+            assert isinstance(request, FetchRequest)
+            self._fetches.append(request)
+        await self._stream.send(item)
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        return await self._stream.receive(max_bytes)
+
+    async def send_eof(self) -> None:
+        await self._stream.send_eof()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    @property
+    def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
+        return self._stream.extra_attributes
+
+
+def named(fetch: FetchRequest) -> set[int]:
+    """Return the partitions a Fetch names."""
+    return {row.partition for topic in fetch.topics for row in topic.partitions}
+
+
+async def end_session(kafka: RealKafka, session_id: int) -> None:
+    """End a session of somebody else."""
+    host, _, port = kafka.bootstrap.split(",")[0].rpartition(":")
+    request = FetchRequest(
+        max_wait_ms=0, min_bytes=0, session_id=session_id, session_epoch=-1, topics=()
+    )
+    async with await anyio.connect_tcp(host, int(port)) as stream:
+        await stream.send(encode_request(request, 12, 0, "another"))
+        await stream.receive()
+
+
+async def test_a_session_that_the_broker_ends_is_begun_anew(kafka: RealKafka) -> None:
+    ground = await lay_ground(kafka, 3)
+    sink, fetches = MemorySink(), list[FetchRequest]()
+
+    async def dial(host: str, port: int) -> ByteStream:
+        return Overheard(await anyio.connect_tcp(host, port), fetches)
+
+    ports = replace(system_ports(), dial=dial)
+    async with reader(kafka, ports=ports, journal=sink) as consumer:
+        consumer.assign([ground.tp(number) for number in range(3)])
+        await eventually(lambda: fetches and fetches[-1].session_epoch > 3, "a session goes on")
+        began = len(fetches)
+        await ground.fill(2, partitions=[0])
+        assert [offset for offset, _ in await read(consumer, 2)] == [0, 1]
+        assert all(fetch.session_epoch > 0 for fetch in fetches[began:])
+        assert all(named(fetch) <= {0} for fetch in fetches[began:])
+        session = fetches[-1].session_id
+        await end_session(kafka, session)
+        await eventually(
+            lambda: fetches[-1].session_epoch > 3 and fetches[-1].session_id != session,
+            "another session goes on",
+        )
+        await ground.fill(2, partitions=[1])
+        assert [offset for offset, _ in await read(consumer, 2)] == [0, 1]
+    answers = [each for each in sink.events if isinstance(each, AnswerReceived)]
+    errors = {each.error for each in answers if each.api == ApiKey.FETCH}
+    assert errors == {0, ErrorCode.FETCH_SESSION_ID_NOT_FOUND}
 
 
 # -- topics that change ------------------------------------------------------------------------

@@ -192,7 +192,7 @@ async def test_16_reading_goes_on_after_errors_and_other_assignments(
 ) -> None:
     """kafka-python#2575: no records came with fetch sessions, out of step after an error.
 
-    Required: any fetch error or assignment starts anew; here each Fetch is whole.
+    Required: any fetch error or assignment is survived.
     """
     ground = await lay_ground(kafka_cluster, 3)
     await ground.fill(5)

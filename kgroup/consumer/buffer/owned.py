@@ -15,6 +15,7 @@ commit is answered that covers some of them. 4. Readers look again, and the part
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final, Self
 
 from kgroup.consumer.buffer.chunk import Chunk
 from kgroup.consumer.buffer.notifiers import Notifiers
@@ -23,11 +24,11 @@ from kgroup.journal import PauseCause, Paused, PositionMove, Resumed, Sink
 from kgroup.machine.backoff import Backoff
 from kgroup.net.ports import Notifier
 from kgroup.offsets.ledger import Ledger
-from kgroup.offsets.positions import EpochChanged, Position
+from kgroup.offsets.positions import EpochChanged, Position, PositionState
 from kgroup.types import Claim, TopicPartition
 from kgroup.wire.messages import PartitionData
 
-__all__ = ["Hold", "Owned", "OwnedPartitions", "Replica"]
+__all__ = ["Changes", "Heard", "Hold", "Owned", "OwnedPartitions", "Replica"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,54 @@ class Replica:
 
     node_id: int
     until: float
+
+
+@dataclass(slots=True)
+class Heard:
+    """When a broker has answered last about everything its fetch session holds (KIP-227).
+
+    Args:
+        at: seconds since the epoch.
+    """
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Claims that those who ask brokers must look at, so that nobody looks at all of them.
+
+    Args:
+        touched: something changed on which it hangs whether they are fetched, and how.
+        unsettled: those without a position that is good; in order.
+    """
+
+    touched: "dict[Owned, None]" = field(default_factory=dict)
+    unsettled: "dict[Owned, None]" = field(default_factory=dict)
+
+    def take(self) -> "dict[Owned, None]":
+        """Return what was touched since the latest call."""
+        touched = self.touched.copy()
+        self.touched.clear()
+        return touched
+
+    def note(self, owned: "Owned") -> None:
+        """Note that a claim has changed."""
+        self.touched[owned] = None
+        if owned.position.state is PositionState.FETCHING:
+            self.unsettled.pop(owned, None)
+        else:
+            self.unsettled[owned] = None
+
+    def forget(self, owned: "Owned") -> None:
+        """Note that a claim is over; nobody hears of it from now on."""
+        owned.changes = None
+        self.touched[owned] = None
+        self.unsettled.pop(owned, None)
+
+
+_TELLING: Final = frozenset({"blocked", "paused", "position", "replica", "retry_at"})
+"""What a claim's fetches hang on, its buffer apart."""
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +122,9 @@ class Owned:
         high_watermark: end of the log, as the latest answer said; None before one.
         last_stable_offset: end of what transactions have decided; likewise.
         log_start_offset: first offset the log still holds; likewise.
-        heard_at: when that answer came, seconds since the epoch.
+        said_at: when that answer came, seconds since the epoch.
+        standing: of the fetch session whose later answers say that this is still so.
+        changes: told of each change its fetches hang on, whoever makes it; None for nobody.
     """
 
     claim: Claim
@@ -100,7 +151,23 @@ class Owned:
     high_watermark: int | None = None
     last_stable_offset: int | None = None
     log_start_offset: int | None = None
-    heard_at: float | None = None
+    said_at: float | None = None
+    standing: Heard | None = None
+    changes: Changes | None = field(default=None, init=False, repr=False)
+
+    def __new__(cls, *_args: object, **_fields: object) -> Self:
+        """Make one that nobody hears of yet."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "changes", None)
+        return made
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a field; no writer can forget to tell of it."""
+        changes = self.changes if name in _TELLING else None
+        told = changes is not None and getattr(self, name) is not value
+        object.__setattr__(self, name, value)
+        if changes is not None and told:
+            changes.note(self)
 
     @property
     def tp(self) -> TopicPartition:
@@ -111,6 +178,11 @@ class Owned:
     def buffered(self) -> int:
         """Bytes fetched and not handed out yet."""
         return sum(chunk.size for chunk in self.chunks)
+
+    @property
+    def heard_at(self) -> float | None:
+        """When its broker has said last how far its log goes; in a session silence says so too."""
+        return self.said_at if self.standing is None else self.standing.at
 
     @property
     def is_idle(self) -> bool:
@@ -149,13 +221,17 @@ class Owned:
         if self.position is not before:
             self.failures, self.retry_at = 0, 0.0
 
-    def heard(self, data: PartitionData, at: float) -> None:
+    def heard(self, data: PartitionData, standing: Heard) -> None:
         """Note where an answer says the log begins and ends; a broker that is silent says -1."""
-        self.resets, self.heard_at = 0, at
+        self.standing, self.said_at = standing, standing.at
         self.high_watermark = data.high_watermark if data.high_watermark >= 0 else None
         stable = data.last_stable_offset
         self.last_stable_offset = stable if stable >= 0 else self.high_watermark
         self.log_start_offset = data.log_start_offset if data.log_start_offset >= 0 else None
+
+    def stands_alone(self) -> None:
+        """Note that its fetch session, if it was in one, says nothing of it from now on."""
+        self.said_at, self.standing = self.heard_at, None
 
     def forget_data(self) -> None:
         """Drop the buffer and forget errors: the position was set anew."""
@@ -168,11 +244,12 @@ class Owned:
 class OwnedPartitions:
     """Every claim of one consumer, with a rotation for fair hand-outs."""
 
-    __slots__ = ("_by_tp", "_rotation", "begun")
+    __slots__ = ("_by_tp", "_rotation", "begun", "changes")
 
     def __init__(self) -> None:
         self.begun: int = 0
         """How many claims were ever taken in; another number means new ones."""
+        self.changes = Changes()
         self._by_tp: dict[TopicPartition, Owned] = {}
         self._rotation: deque[Owned] = deque()
 
@@ -192,6 +269,8 @@ class OwnedPartitions:
         for claim in claims:
             self.end([owned.claim for owned in [self._by_tp.get(claim.tp)] if owned])
             owned = Owned(claim, Position(claim))
+            owned.changes = self.changes
+            self.changes.note(owned)
             self._by_tp[claim.tp] = owned
             self.begun += 1
             self._rotation.append(owned)
@@ -211,6 +290,7 @@ class OwnedPartitions:
         """Forget claims that are over."""
         for owned in self.held(claims):
             del self._by_tp[owned.tp]
+            self.changes.forget(owned)
             self._rotation.remove(owned)
 
     def held(self, claims: Iterable[Claim]) -> tuple[Owned, ...]:

@@ -9,38 +9,27 @@ Never resets a position because of what a follower says: it may lag behind, its 
 KIPs: 98, 320 (truncation), 392 (replicas close by), 951 (new leaders named at once).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from kgroup.codes import ApiKey, error_name
 from kgroup.config import FetchSettings
 from kgroup.consumer.buffer.chunk import Chunk, read_chunk
 from kgroup.consumer.buffer.damage import asks_again
-from kgroup.consumer.buffer.owned import Owned, OwnedPartitions, Replica
+from kgroup.consumer.buffer.owned import Heard, Owned, OwnedPartitions, Replica
 from kgroup.consumer.fetch.jumps import Jumps
 from kgroup.errors import BrokerError, CorruptRecordError, UnauthorizedError
 from kgroup.journal import FetchAnswered, Sink
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import EpochEnd
 from kgroup.net.metadata import BrokerInfo
 from kgroup.net.retrying import Leadership, learn_leader, named_broker
 from kgroup.offsets.positions import PositionState, Received
-from kgroup.types import IsolationLevel, TopicPartition
-from kgroup.wire.messages import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
-from kgroup.wire.vocabulary import ZERO_UUID
+from kgroup.types import IsolationLevel
+from kgroup.wire.messages import FetchResponse, PartitionData
 
-__all__ = ["Asked", "FetchAnswers", "answered", "fetch_request"]
-
-_AT_LEAST: Final = 1
-"""A broker sends the first batch of the first partition that has one, however large it is."""
+__all__ = ["Asked", "FetchAnswers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +41,7 @@ class Asked:
         seek: number of the position.
         offset: first offset asked for.
         leader_epoch: of the leader as it is known, None when it is not.
+        topic_id: of the topic the position belonged to, None when not known.
         node_id: broker asked.
         follower: whether that is a replica the leader named instead of itself.
     """
@@ -60,74 +50,9 @@ class Asked:
     seek: int
     offset: int
     leader_epoch: int | None
+    topic_id: bytes | None
     node_id: int
     follower: bool = False
-
-
-def fetch_request(
-    asked: Sequence[Asked],
-    view: ClusterView,
-    settings: FetchSettings,
-    *,
-    max_wait: float,
-    share: int,
-) -> FetchRequest:
-    """Return the Fetch for some partitions of one broker, in the order given.
-
-    Args:
-        asked: at least one.
-        view: topic ids.
-        settings: bounds of the whole answer, and the rack of this client.
-        max_wait: longest wait of the broker, seconds.
-        share: most bytes held ready of one partition; one batch more when it does not fit.
-    """
-    rows: dict[str, list[FetchPartition]] = {}
-    for each in asked:
-        read = each.owned.position.leader_epoch
-        rows.setdefault(each.owned.tp.topic, []).append(
-            FetchPartition(
-                partition=each.owned.tp.partition,
-                current_leader_epoch=-1 if each.leader_epoch is None else each.leader_epoch,
-                fetch_offset=each.offset,
-                last_fetched_epoch=-1 if read is None else read,
-                partition_max_bytes=min(
-                    max(share - each.owned.buffered, _AT_LEAST), settings.partition_max_bytes
-                ),
-            )
-        )
-    return FetchRequest(
-        max_wait_ms=round(max_wait * 1000),
-        min_bytes=settings.min_bytes,
-        max_bytes=settings.max_bytes,
-        isolation_level=settings.isolation_level.value,
-        topics=tuple(
-            FetchTopic(topic=topic, topic_id=_topic_id(view, topic), partitions=tuple(partitions))
-            for topic, partitions in rows.items()
-        ),
-        rack_id=settings.client_rack or "",
-    )
-
-
-def answered(
-    asked: Iterable[Asked], request: FetchRequest, answer: FetchResponse
-) -> Iterator[tuple[Asked, PartitionData]]:
-    """Yield each part of an answer with the question it belongs to; the first of doubles counts."""
-    names = {topic.topic_id: topic.topic for topic in request.topics}
-    open_questions = {each.owned.tp: each for each in asked}
-    for topic in answer.responses:
-        name = topic.topic or names.get(topic.topic_id, "")
-        for data in topic.partitions:
-            question = open_questions.pop(TopicPartition(name, data.partition_index), None)
-            if question is not None:
-                yield question, data
-
-
-def _topic_id(view: ClusterView, topic: str) -> bytes:
-    known = view.topics.get(topic)
-    return ZERO_UUID if known is None or known.topic_id is None else known.topic_id
-
-
-# -- fetch answers ---------------------------------------------------------------------------------
 
 
 _API = ApiKey.FETCH
@@ -159,18 +84,34 @@ class FetchAnswers:
         self._sink = sink
         self._turn = 0
 
-    def take(self, asked: list[Asked], request: FetchRequest, answer: FetchResponse) -> bool:
-        """Take one answer in; tell whether it concerned any partition that is owned now."""
+    def take(
+        self, rows: Iterable[tuple[Asked, PartitionData]], answer: FetchResponse, heard: Heard
+    ) -> bool:
+        """Take one answer in; tell whether it concerned any partition that is owned now.
+
+        Args:
+            rows: what it says, each part with its question.
+            answer: the rest of it.
+            heard: when it came; later answers of the session move it on.
+        """
         arrived = False
         brokers = {
             row.node_id: named_broker(row.node_id, row.host, row.port, row.rack)
             for row in answer.node_endpoints
         }
-        for question, data in answered(asked, request, answer):
+        for question, data in rows:
+            self._hear(question, data, heard)
             if self._still_asked(question):
                 self._settle(question, data, brokers.get(data.current_leader.leader_id))
                 arrived = True
         return arrived
+
+    def _hear(self, question: Asked, data: PartitionData, heard: Heard) -> None:
+        """Note the ends of a log, wherever the position is by now: they are not told twice."""
+        owned = question.owned
+        same = self._owned.of(owned.claim) is owned and owned.topic_id == question.topic_id
+        if same and not data.error_code and _diverged(data) is None:
+            owned.heard(data, heard)
 
     def left_open(self, question: Asked, now: float) -> bool:
         """Tell whether a question is still open: nothing was moved, put off or turned away."""
@@ -246,7 +187,7 @@ class FetchAnswers:
 
     def _keep(self, question: Asked, data: PartitionData) -> None:
         owned = question.owned
-        owned.heard(data, self._cluster.ports.wall())
+        owned.resets = 0
         chunk = read_chunk(
             data,
             question.offset,

@@ -116,10 +116,12 @@ class Positioning:
         self.jumps.seek(owned, offset, leader_epoch)
 
     def _waiting(self, state: PositionState, now: float) -> list[Owned]:
-        return [each for each in self._owned if each.position.state is state and each.asks(now)]
+        unsettled = self._owned.changes.unsettled
+        return [each for each in unsettled if each.position.state is state and each.asks(now)]
 
     async def _wait(self, now: float) -> None:
-        pauses = [each.retry_at - now for each in self._owned if each.retry_at > now]
+        unsettled = self._owned.changes.unsettled
+        pauses = [each.retry_at - now for each in unsettled if each.retry_at > now]
         with anyio.move_on_after(min(pauses, default=_LOOK_AGAIN)):
             await self._notifiers.work.wait()
 

@@ -105,7 +105,7 @@ class Validating:
 
     def _waiting(self) -> list[Owned]:
         awaiting = PositionState.AWAITING_VALIDATION
-        return [each for each in self._owned if each.position.state is awaiting]
+        return [each for each in self._owned.changes.unsettled if each.position.state is awaiting]
 
     def _start_due(self, tasks: TaskGroup, now: float) -> None:
         view = self._cluster.view

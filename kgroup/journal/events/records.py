@@ -93,7 +93,7 @@ class PositionMoved:
 
 @dataclass(frozen=True, slots=True)
 class FetchIssued:
-    """Records were asked for under a claim.
+    """Records were asked for under a claim; in a fetch session once for each offset (KIP-227).
 
     Args:
         claim: the period of ownership, stamped on what comes back.

@@ -23,8 +23,8 @@ SHELL = (
                 "            self._kept[owned.tp] = owned.chunks\n",
             ),
             Change(
-                '    __slots__ = ("_by_tp", "_rotation", "begun")\n',
-                '    __slots__ = ("_by_tp", "_kept", "_rotation", "begun")\n',
+                '    __slots__ = ("_by_tp", "_rotation", "begun", "changes")\n',
+                '    __slots__ = ("_by_tp", "_kept", "_rotation", "begun", "changes")\n',
             ),
             Change(
                 "        self._by_tp: dict[TopicPartition, Owned] = {}\n",
