@@ -113,16 +113,23 @@ class Batch(Generic[K, V]):
                 says that it is done means the records in front. Reading goes on with that record,
                 until a seek leaves it out.
         """
-        claim, make = self.claim, self._formats.record
-        for segment in self._taken.segments:
-            kind, epoch = segment.timestamp_type, segment.leader_epoch
-            for row in segment.columns.rows(segment.start, segment.stop):
-                try:
-                    record = make(claim, row, kind, epoch)
-                except DeserializationError as error:
-                    self._refused(error, error.offset)
-                    continue
-                yield record
+        claim, make, handout = self.claim, self._formats.record, self._taken.handout
+        handout.left_at = at = self._first
+        row: Row | None = None
+        try:
+            for segment in self._taken.segments:
+                kind, epoch = segment.timestamp_type, segment.leader_epoch
+                for row in segment.columns.rows(segment.start, segment.stop):
+                    try:
+                        record = make(claim, row, kind, epoch)
+                    except DeserializationError as error:
+                        self._refused(error, error.offset)
+                        continue
+                    yield record
+            row, at = None, handout.next_offset
+        finally:
+            # Noted once, and not at each record: also when the loop is left half-way.
+            handout.left_at = at if row is None else row[0]
 
     def values(self) -> list[V]:
         """Return all values; several times cheaper than making records.
@@ -137,11 +144,14 @@ class Batch(Generic[K, V]):
         make = self._formats.value
         if make is raw:
             # `raw` leaves bytes alone, so V is what is there already.
-            return found  # type: ignore[return-value]
-        try:
-            return [make(value) for value in found]
-        except Exception:  # noqa: BLE001 - it is looked for, and raised, once more
-            return self._values_one_by_one()
+            made: list[V] = found  # type: ignore[assignment]
+        else:
+            try:
+                made = [make(value) for value in found]
+            except Exception:  # noqa: BLE001 - it is looked for, and raised, once more
+                made = self._values_one_by_one()
+        self._given_whole()
+        return made
 
     def _values_one_by_one(self) -> list[V]:
         rows: list[Row] = []
@@ -166,7 +176,12 @@ class Batch(Generic[K, V]):
 
     def columns(self) -> tuple[Segment, ...]:
         """Return the records as columns, without copying anything."""
+        self._given_whole()
         return self._taken.segments
+
+    def _given_whole(self) -> None:
+        """Note that the application was given every record at once."""
+        self._taken.handout.left_at = self.next_offset
 
     # -- done ------------------------------------------------------------------------------
 
