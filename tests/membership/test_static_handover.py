@@ -163,6 +163,7 @@ def test_who_has_told_the_group_owes_nothing_when_it_is_back() -> None:
     member = handing_back()
     member.synced("t-0")
     member.settle()
+    member.on(Tick(), after=0.1)
     member.round("t-0", generation=3)
     resubscribe(member)
     came_again(member, "t-0")

@@ -169,6 +169,7 @@ def later(process: Process, seconds: float) -> Process:
             paced_until=around.paced_until - seconds,
             drain_until=_back(around.drain_until, seconds),
             release_until=_back(around.release_until, seconds),
+            hand_over=_both_back(around.hand_over, seconds),
         ),
         heartbeat_at=member.heartbeat_at - seconds,
     )
@@ -180,6 +181,12 @@ def later(process: Process, seconds: float) -> Process:
     )
     moved = replace(process, member=member, calls=calls, account=account)
     return _with_tickets(moved, lambda ticket: replace(ticket, sent_at=ticket.sent_at - seconds))
+
+
+def _both_back(
+    spans: tuple[float | None, float] | None, seconds: float
+) -> tuple[float | None, float] | None:
+    return None if spans is None else (_back(spans[0], seconds), spans[1] - seconds)
 
 
 def _back(instant: float | None, seconds: float) -> float | None:
@@ -260,7 +267,7 @@ def _plain_round(member: GroupMember) -> Round:
     if state not in _IN_ROUND:  # the JoinGroup to come says all of it anew
         around = replace(around, believed=frozenset(), joined_topics=frozenset(), returned=False)
     if state is not MemberState.STABLE:  # what is adopted next takes its place
-        around = replace(around, assigned=frozenset())
+        around = replace(around, assigned=frozenset(), hand_over=None)
     return around
 
 
