@@ -35,7 +35,7 @@ from kgroup.types import (
 __all__ = ["Closing", "GroupMember", "Identity", "Leadership", "Led", "Memory", "Round", "Wishes"]
 
 _JOINS_AT_ONCE = 5
-"""JoinGroups that may follow each other without a pause: each change of the group takes one or two."""
+"""JoinGroups that may follow each other without a pause: a change of the group takes one or two."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ __all__ = ["Handout", "Ledger"]
 
 @dataclass(slots=True, eq=False)
 class Handout:
-    """Records of one claim in the application's hands; changed by the ledger only, but for `left_at`
-    and `read`, which it never looks at.
+    """Records of one claim in the application's hands; changed by the ledger only, but for
+    `left_at` and `read`, which it never looks at.
 
     Args:
         claim: the period of ownership.
