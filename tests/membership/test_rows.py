@@ -29,16 +29,9 @@ from kgroup.membership.events import (
 from kgroup.membership.step import MemberRow
 from kgroup.membership.triggers import Guard, Trigger
 from kgroup.types import Generation, Leave, MemberState
-from tests.membership.driver import (
-    REBALANCE,
-    Driven,
-    Writing,
-    join_answer,
-    settings,
-)
+from tests.membership.driver import REBALANCE, Driven, Writing, join_answer, settings
 
-S = MemberState
-T = Trigger
+S, T = MemberState, Trigger
 LOST = ConnectionLostError("h:1", "reset")
 
 
@@ -190,11 +183,9 @@ def pull(member: Driven, row: MemberRow) -> None:
 
 
 def take_some(member: Driven) -> None:
-    """Have a round take something from a member that has a batch of it in hand."""
     member.on(rejected(member, Reaction.REJOIN))
     member.joined(2)
     member.synced("t-0")
-    member.fired.clear()
 
 
 def out_of_pace(member: Driven) -> None:
