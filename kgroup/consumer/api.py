@@ -9,6 +9,7 @@ stream of memberships, and the consumer that has them all.
 
 import logging
 import re
+import sys
 import warnings
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -43,6 +44,7 @@ from kgroup.consumer.hosting import Host, begin
 from kgroup.consumer.listener import CALLBACKS
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.iterators import ArrowIterator, BatchIterator, RecordIterator
+from kgroup.consumer.reads.leaving import count_handled
 from kgroup.consumer.reads.polling import Polling
 from kgroup.consumer.reads.record import Deserializer, Formats, Record, raw
 from kgroup.consumer.root import Root
@@ -304,8 +306,11 @@ class Life:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close; an exception of the body goes on as it is, not wrapped in a group."""
-        await self.close()
+        """Close; an exception of the body goes on as it is, not wrapped in a group.
+
+        Without one, what this task has read is done, as after `close`.
+        """
+        await self._end(5.0, Leave.DEFAULT, commit=True, well=exc_type is None)
         assert self._tasks is not None
         await self._tasks.__aexit__(None, None, None)
 
@@ -365,7 +370,9 @@ class Life:
     ) -> None:
         """Stop handing out, let others finish their batches, commit what is done, leave.
 
-        Inside a listener it only asks for that. A second call waits for the first.
+        What this task has read is done, up to the record that a loop has in hand; not while an
+        exception is on its way through the caller (`finally`), or is handled there.
+        Inside a listener it only asks for all that. A second call waits for the first.
 
         Args:
             timeout: seconds after which it returns whatever brokers and listeners do.
@@ -373,8 +380,13 @@ class Life:
             commit: whether what is done is committed, where `enable_auto_commit` is on. Without it
                 the group goes on where the last commit was; a commit on its way may still arrive.
         """
+        await self._end(timeout, leave, commit=commit, well=sys.exception() is None)
+
+    async def _end(self, timeout: float, leave: Leave, *, commit: bool, well: bool) -> None:
         if self._root is None or self._parts is None:
             return
+        if well:
+            count_handled(self._parts.delivery)
         task = anyio.get_current_task().id
         self._root.close_soon(timeout, leave, commit=commit, task=task)
         if not self._parts.calls.inside:

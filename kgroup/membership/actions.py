@@ -31,6 +31,8 @@ from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember, Identity
 from kgroup.membership.waiting import (
     await_listener,
+    begin_handing_over,
+    go_on_handing_over,
     stop_waiting,
     take_back_calls,
     tell_group,
@@ -49,8 +51,7 @@ def act(turn: Turn, action: Action) -> None:
 def leave_state(turn: Turn, *, replied: bool) -> None:
     """Drop the awaited reply when a row leaves the state that awaits it.
 
-    A parked request that is given up takes its connection with it: the broker answers one request
-    per connection at a time, and some parked ones are never answered.
+    A parked request that is given up takes its connection with it: some are never answered.
     """
     member = turn.member
     ticket = member.round.ticket
@@ -74,8 +75,7 @@ def _release(turn: Turn, claims: tuple[Claim, ...]) -> None:
 
 def _release_all(turn: Turn) -> None:
     member = turn.member
-    # A member that closes has a limit of its own.
-    closing = member.wishes.closing is not None
+    closing = member.wishes.closing is not None  # then it has a limit of its own
     limit = None if closing else turn.now + member.settings.rebalance_timeout
     turn.put_round(replace(member.round, release_until=limit))
     _release(turn, member.holdings.claims)
@@ -218,6 +218,7 @@ def _adopt(turn: Turn) -> None:
             remembered=None,
         )
     )
+    begin_handing_over(turn, gone)
     turn.member = replace(turn.member, memory=memory_of(generation.protocol_name, turn.user_data))
     turn.call_listener(ChangeKind.ASSIGNED, added=added)
     if asks_anew(member, assigned):
@@ -228,7 +229,6 @@ def _adopt(turn: Turn) -> None:
 
 def _send_heartbeat(turn: Turn) -> None:
     member = turn.member
-    # Timer and adoption may both ask; the next one is due an interval after this one.
     due = turn.now + member.settings.heartbeat_interval
     turn.member = replace(member, heartbeat_at=due)
     if member.coordinator.node_id is None or member.identity.generation is None:
@@ -239,7 +239,6 @@ def _send_heartbeat(turn: Turn) -> None:
 
 
 def _beat_unless_out(turn: Turn) -> None:
-    # One that is out says as much as a second one would: the round has not changed since.
     if turn.member.heartbeat is None:
         _send_heartbeat(turn)
 
@@ -369,6 +368,7 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         Action.CUT_DRAINS: _cut_drains,
         Action.AWAIT_LISTENER: await_listener,
         Action.STOP_WAITING: stop_waiting,
+        Action.GO_ON_HANDING_OVER: go_on_handing_over,
         Action.SEND_JOIN: _send_join,
         Action.STORE_MEMBER_ID: _store_member_id,
         Action.ENTER_GENERATION: _enter_generation,

@@ -262,12 +262,32 @@ _REJOIN: Final[Rules] = (
         why="eager hands back everything; cooperative what it no longer subscribes to",
     ),
     fan(
-        (_S.STABLE, _S.ASSIGNING),
+        _S.ASSIGNING,
         _T.REBALANCE_SIGNALLED,
         to=_S.FINDING,
         when=_G.HANDS_NOTHING,
         do=_SEEK,
         why="KIP-429: rejoin at once, keep consuming",
+    ),
+    fan(
+        _S.STABLE,
+        _T.REBALANCE_SIGNALLED,
+        when=_G.HANDING_OVER,
+        why="another member was quicker; a JoinGroup that still claims what goes costs a round",
+    ),
+    fan(
+        _S.STABLE,
+        _T.REBALANCE_SIGNALLED,
+        to=_S.FINDING,
+        when=_G.REJOINS,
+        do=_SEEK,
+        why="KIP-429: rejoin at once, keep consuming",
+    ),
+    fan(
+        _S.STABLE,
+        _T.HAND_OVER_LIMIT,
+        do=(_A.GO_ON_HANDING_OVER, _A.BEAT_UNLESS_OUT),
+        why="all have heard of their assignment; later: a batch or a listener takes long",
     ),
     fan(
         _S.SYNCING,

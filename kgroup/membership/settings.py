@@ -62,6 +62,19 @@ class MembershipSettings:
         return self.retry_backoff_max / 2
 
     @property
+    def hand_over_patience(self) -> float:
+        """How long a cooperative member hands over before it joins with what it still has.
+
+        A round waits as long for members that have not heard of it.
+        """
+        return min(self.heartbeat_interval, self.rebalance_timeout / 4)
+
+    @property
+    def hand_over_pause(self) -> float:
+        """How long after a round a cooperative member tells the group what it has handed over."""
+        return min(0.1, self.heartbeat_interval / 10, self.rebalance_timeout / 40)
+
+    @property
     def round_backoff_max(self) -> float:
         """Longest pause of a leader whose rounds fail.
 

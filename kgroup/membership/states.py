@@ -88,7 +88,7 @@ FACTS: Mapping[MemberState, Facts] = MappingProxyType(
         ),
         _S.STABLE: Facts(
             "The assignment is adopted.",
-            timers=_BEATING | {_T.REJOIN_DUE},
+            timers=_BEATING | {_T.REJOIN_DUE, _T.HAND_OVER_LIMIT},
             own=_LED | {_T.ROUND_OWED},
         ),
         _S.BACKING_OFF: Facts(

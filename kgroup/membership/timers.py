@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from kgroup.machine.claims import HoldingState
 from kgroup.membership.coordinator import CoordinatorState, CoordinatorTrigger
 from kgroup.membership.states import FACTS
 from kgroup.membership.triggers import Guard, Trigger
@@ -63,6 +64,13 @@ def _release_limit(member: GroupMember) -> float | None:
     return member.round.release_until if member.wishes.closing is None else None
 
 
+def _hand_over_limit(member: GroupMember) -> float | None:
+    if member.round.hand_over is None:
+        return None
+    pause, limit = member.round.hand_over
+    return limit if pause is None else pause
+
+
 Armed: TypeAlias = Callable[[GroupMember], float | None]
 
 _ARMED: Mapping[Trigger, Armed] = MappingProxyType(
@@ -77,6 +85,7 @@ _ARMED: Mapping[Trigger, Armed] = MappingProxyType(
         Trigger.REJOIN_DUE: lambda member: member.lead.rejoin_at,
         Trigger.CLOSE_LIMIT: _close_limit,
         Trigger.RELEASE_LIMIT: _release_limit,
+        Trigger.HAND_OVER_LIMIT: _hand_over_limit,
     }
 )
 """When each timer is due, None while it does not run."""
@@ -137,6 +146,11 @@ def _may_join(member: GroupMember) -> bool:
     return not member.still_revoking()
 
 
+def _hands_over(member: GroupMember) -> bool:
+    given = member.holdings.having(HoldingState.DRAINING, HoldingState.REVOKING)
+    return member.round.hand_over is not None and bool(given)
+
+
 def _wants_join(member: GroupMember) -> bool:
     return not _closing(member) and member.wishes.topics is not None
 
@@ -145,6 +159,8 @@ _ASKED: Mapping[Guard, Callable[[GroupMember, float], bool]] = MappingProxyType(
     {
         Guard.HANDS_BACK: lambda member, _: bool(member.must_hand_back()),
         Guard.HANDS_NOTHING: lambda member, _: not member.must_hand_back(),
+        Guard.HANDING_OVER: lambda member, _: not member.must_hand_back() and _hands_over(member),
+        Guard.REJOINS: lambda member, _: not member.must_hand_back() and not _hands_over(member),
         Guard.DYNAMIC: lambda member, _: not _static(member),
         Guard.STATIC: lambda member, _: _static(member),
         Guard.CLOSING: lambda member, _: _closing(member),

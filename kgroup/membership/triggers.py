@@ -55,6 +55,7 @@ class Trigger(Word):
     DRAIN_LIMIT = "drain limit"
     CLOSE_LIMIT = "close limit"
     RELEASE_LIMIT = "release limit"
+    HAND_OVER_LIMIT = "hand-over limit"
     REJOIN_DUE = "another round is due"
 
 
@@ -86,6 +87,8 @@ class Guard(Word):
 
     HANDS_BACK = "something must be handed back first"
     HANDS_NOTHING = "nothing must be handed back first"
+    HANDING_OVER = "nothing must be handed back first, but what the last round took goes right now"
+    REJOINS = "nothing is to be handed back, or not soon"
     DYNAMIC = "no group instance id"
     STATIC = "has a group instance id"
     CLOSING = "the consumer closes"
@@ -108,6 +111,7 @@ class Action(Word):
     CUT_DRAINS = "call on_revoked although batches are in hand"
     AWAIT_LISTENER = "wait for on_revoked, and say so"
     STOP_WAITING = "wait for on_revoked no longer"
+    GO_ON_HANDING_OVER = "tell the group what was handed over, once all is or the limit is there"
     SEND_JOIN = "send JoinGroup"
     STORE_MEMBER_ID = "keep the member id"
     ENTER_GENERATION = "enter the new generation"

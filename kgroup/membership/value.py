@@ -35,8 +35,7 @@ from kgroup.types import (
 __all__ = ["Closing", "GroupMember", "Identity", "Leadership", "Led", "Memory", "Round", "Wishes"]
 
 _JOINS_AT_ONCE = 5
-"""JoinGroups that may follow each other without a pause: a first join takes two, each change of
-the group one or two."""
+"""JoinGroups that may follow each other without a pause: a change of the group takes one or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +110,7 @@ class Round:
         failing_since: first of a row of inexplicable JoinGroup answers.
         drain_until: instant after which batches in hand are not waited for.
         release_until: instant after which on_revoked is not waited for, None without one.
+        hand_over: from when, and till when, what the last round took is waited for; see `waiting`.
         unawaited: serial of the latest change that is not waited for any longer.
         completed: rounds adopted so far.
         unasked: how many of them in a row brought topics that were not asked for.
@@ -139,6 +139,7 @@ class Round:
     failing_since: float | None = None
     drain_until: float | None = None
     release_until: float | None = None
+    hand_over: tuple[float | None, float] | None = None
     unawaited: int = 0
     completed: int = 0
     unasked: int = 0
@@ -195,8 +196,7 @@ class Memory:
     is in the user data of all. 2. The session of one member ends, or a coordinator that failed
     over tells all of them that the generation is not its own. 3. They join again, one under
     another member id: what was held back must not be forgotten, nor who the one was.
-    So it may be older than what the others bring. It ends with the membership: when the
-    application unsubscribes or closes, or the member is refused or fenced for good.
+    So it may be older than what the others bring. It ends with the membership.
 
     Args:
         protocol_name: the assignor; no other is given the bytes.

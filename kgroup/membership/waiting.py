@@ -6,12 +6,21 @@ Never: what is given up; `actions` does.
 """
 
 from kgroup.frozen import replace
+from kgroup.machine.claims import HoldingState
 from kgroup.membership.events import CallListener, Note, Tell
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn
 from kgroup.types import ChangeKind, Claim, MemberState, OwnershipChange, TopicPartition
 
-__all__ = ["await_listener", "stop_waiting", "take_back_calls", "tell_group", "tell_unasked"]
+__all__ = [
+    "await_listener",
+    "begin_handing_over",
+    "go_on_handing_over",
+    "stop_waiting",
+    "take_back_calls",
+    "tell_group",
+    "tell_unasked",
+]
 
 
 def tell_group(turn: Turn) -> None:
@@ -27,10 +36,51 @@ def tell_group(turn: Turn) -> None:
                 turn.raised.append(Trigger.HANDED_BACK)
         case MemberState.RELEASING if not member.holdings and not member.still_revoking():
             turn.raised.append(Trigger.HANDED_BACK)
-        case MemberState.STABLE if member.owes_round():
+        case MemberState.STABLE if member.owes_round() and not _hands_over(turn):
             turn.raised.append(Trigger.ROUND_OWED)
         case _:
             pass
+
+
+def begin_handing_over(turn: Turn, gone: tuple[Claim, ...]) -> None:
+    """Begin to hand over what an adopted round took, if it took anything.
+
+    1. A round takes partitions from two members; 2. one has nothing in hand, and joins again at
+    once; 3. the other has not heard of its assignment yet, and must join with all it had: the group
+    needs a third round. So there is a pause first. Who must join meanwhile hands over first, too,
+    but within a limit.
+    """
+    settings = turn.member.settings
+    spans = turn.now + settings.hand_over_pause, turn.now + settings.hand_over_patience
+    turn.put_round(replace(turn.member.round, hand_over=spans if gone else None))
+
+
+def go_on_handing_over(turn: Turn) -> None:
+    """Tell the group what was handed over when all is, or at the limit; what is not follows."""
+    around = turn.member.round
+    if around.hand_over is not None:
+        limit = around.hand_over[1]
+        left = None if turn.now >= limit else (None, limit)
+        turn.put_round(replace(around, hand_over=left))
+    tell_group(turn)
+
+
+def _hands_over(turn: Turn) -> bool:
+    """Tell whether the group is not to be told yet; notes when it may be.
+
+    1. A round takes p and q; 2. p is given back, and q a moment later; 3. a JoinGroup after p
+    would claim q, and the group needed one more round for it.
+    """
+    around = turn.member.round
+    if around.hand_over is None:
+        return False
+    pause = around.hand_over[0]
+    if pause is not None and turn.now < pause:
+        return True
+    if turn.member.holdings.having(HoldingState.DRAINING, HoldingState.REVOKING):
+        return True
+    turn.put_round(replace(around, hand_over=None))
+    return False
 
 
 def await_listener(turn: Turn) -> None:

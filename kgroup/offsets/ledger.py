@@ -28,7 +28,8 @@ __all__ = ["Handout", "Ledger"]
 
 @dataclass(slots=True, eq=False)
 class Handout:
-    """Records of one claim in the application's hands; changed by the ledger only.
+    """Records of one claim in the application's hands; changed by the ledger only, but for
+    `left_at` and `read`, which it never looks at.
 
     Args:
         claim: the period of ownership.
@@ -37,6 +38,8 @@ class Handout:
         leader_epoch: epoch of its records, None when not known or not the same for all.
         in_hand: whether the application still holds it.
         void: whether a seek, or the end of the claim, has made it meaningless for commits.
+        left_at: how far it is done if the application ends well now; None for all of it.
+        read: which read handed it out, None where that does not matter.
     """
 
     claim: Claim
@@ -45,6 +48,8 @@ class Handout:
     leader_epoch: int | None
     in_hand: bool = True
     void: bool = False
+    left_at: int | None = 0
+    read: object = None
 
     @property
     def finished(self) -> bool:

@@ -10,6 +10,7 @@ consumer that has them all.
 
 import inspect
 import math
+import sys
 import time
 import warnings
 import weakref
@@ -43,6 +44,7 @@ from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.consumer.commit.committing import CommitCallback, Committable, Offsets
 from kgroup.consumer.fetch.logs import Times
 from kgroup.consumer.reads.batch import Batch as NativeBatch
+from kgroup.consumer.reads.leaving import read_for_nobody
 from kgroup.consumer.reads.record import Deserializer, Record, raw
 from kgroup.errors import ArgumentError, ClosedError, ConfigError, IllegalStateError, KGroupError
 from kgroup.sync.ahead import Progress, ReadAhead, settle
@@ -125,8 +127,8 @@ class Life(Generic[K, V]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close."""
-        self.close()
+        """Close; without an exception, what this thread has read is done, as after `close`."""
+        self._end(5.0, Leave.DEFAULT, commit=True, well=exc_type is None)
 
     def __del__(self) -> None:
         host = getattr(self, "_host", None)
@@ -139,6 +141,8 @@ class Life(Generic[K, V]):
     ) -> None:
         """Stop handing out, let others finish their batches, commit what is done, leave.
 
+        What this thread has read is done, up to the record that a loop has in hand; not while an
+        exception is on its way through the caller (`finally`), or is handled there.
         The listener is called in this thread. A second call waits for the first.
         Inside a listener it only asks for all that; the `with` around it, or another `close`,
         waits. In a forked child it does nothing: the consumer is the parent's.
@@ -149,6 +153,9 @@ class Life(Generic[K, V]):
             commit: whether what is done is committed, where `enable_auto_commit` is on. Without it
                 the group goes on where the last commit was; a commit on its way may still arrive.
         """
+        self._end(timeout, leave, commit=commit, well=sys.exception() is None)
+
+    def _end(self, timeout: float, leave: Leave, *, commit: bool, well: bool) -> None:
         if not self._host.started or self._host.forked:
             return
         if self._host.inside:
@@ -161,6 +168,8 @@ class Life(Generic[K, V]):
         async def end() -> None:
             settle(progress)
             self._threads.close()
+            if not well:
+                read_for_nobody()
             await self._native.close(timeout=patience, leave=leave, commit=commit)
 
         try:

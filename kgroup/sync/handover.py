@@ -92,10 +92,12 @@ class Waiting:
         reads: whether it reads or closes, so that it may run the listener.
     """
 
-    __slots__ = ("_answer", "_bell", "_gone", "_jobs", "_lock", "busy", "reads", "scope")
+    __slots__ = ("_answer", "_bell", "_gone", "_jobs", "_lock", "busy", "reads", "scope", "thread")
 
     def __init__(self, *, reads: bool) -> None:
         self.reads: bool = reads
+        self.thread: threading.Thread = threading.current_thread()
+        """In whose name the loop reads."""
         self.busy: bool = False
         """Whether it has a job; only for the loop."""
         self.scope: anyio.CancelScope | None = None

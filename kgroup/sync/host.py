@@ -22,6 +22,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from kgroup.consumer.api import Consumer
+from kgroup.consumer.reads.leaving import READER
 from kgroup.errors import ClosedError, IllegalStateError
 from kgroup.sync.handover import INSIDE, Answer, Waiting
 from kgroup.sync.waiting_threads import WaitingThreads, Waking
@@ -263,6 +264,7 @@ class Host:
         if waiting.gone:
             return
         answer = _closed()
+        READER.set(waiting.thread)
         self._threads.enter(waiting)
         try:
             with anyio.CancelScope() as waiting.scope:

@@ -81,7 +81,7 @@ async def test_closing_commits_done_records_leaves_and_closes_every_socket() -> 
         await stage.consumer.getmany(max_records=10, timeout=1)
         await stage.consumer.getmany(max_records=10, timeout=1)
         await stage.consumer.close()
-        assert stage.group.offsets[A] == 10
+        assert stage.group.offsets[A] == 20
         assert not shelf_connections(stage.shelf)
     (stopped,) = stage.events(MemberStopped)
     assert (stopped.reason, stopped.left) == ("closed", True)

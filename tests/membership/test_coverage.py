@@ -19,6 +19,7 @@ from kgroup.types import MemberState
 
 FAMILIES = (
     frozenset({Guard.HANDS_BACK, Guard.HANDS_NOTHING}),
+    frozenset({Guard.HANDS_BACK, Guard.HANDING_OVER, Guard.REJOINS}),
     frozenset({Guard.DYNAMIC, Guard.STATIC}),
     frozenset({Guard.CLOSING, Guard.WANTS_JOIN, Guard.WANTS_NOTHING}),
     frozenset({Guard.CLOSING, Guard.NOT_CLOSING}),
@@ -38,6 +39,7 @@ MEMBER = Expectation(
         Trigger.POLL_EXPIRED: frozenset(),
         Trigger.BACKOFF_OVER: frozenset(),
         Trigger.RELEASE_LIMIT: frozenset({Action.STOP_WAITING}),
+        Trigger.HAND_OVER_LIMIT: frozenset({Action.GO_ON_HANDING_OVER}),
         Trigger.CLOSE_LIMIT: frozenset(),
         Trigger.REJOIN_DUE: frozenset(),
     },

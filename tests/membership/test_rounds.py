@@ -33,6 +33,8 @@ from tests.membership.driver import (
 
 EAGER = ("range",)
 LOST = ConnectionLostError("h:1", "reset")
+PAUSE = 0.1
+"""Longest pause of a member between a round and the next that it asks for."""
 
 
 def test_one_round_as_follower() -> None:
@@ -174,8 +176,55 @@ def test_what_moves_is_drained_revoked_and_only_then_given_up_in_a_further_round
     assert member.calls() == [(ChangeKind.REVOKED, partitions("t-1"))]
     member.expect(MemberState.STABLE)
     member.on(ListenerDone(member.member.changes[0].serial))
+    member.expect(MemberState.STABLE)  # others may not have heard of their assignment yet
+    member.on(Tick(), after=PAUSE)
     member.expect(MemberState.JOINING)
     assert owned_in_join(member) == partitions("t-0")
+
+
+def taken(*left: str) -> Driven:
+    """Return a member of three partitions of which a round has taken all but some."""
+    member = Driven().join("t-0", "t-1", "t-2")
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    member.joined(2)
+    member.synced(*left)
+    member.on(ListenerDone(member.member.changes[0].serial))
+    return member
+
+
+def test_who_has_to_join_while_it_hands_over_joins_when_that_is_done() -> None:
+    member = taken("t-0", "t-1")
+    moving = member.claim("t-2")
+    member.on(Drained((moving,)))
+    member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    member.expect(MemberState.STABLE)
+    member.on(Tick(), after=PAUSE)
+    member.on(ListenerDone(member.member.changes[0].serial))
+    member.expect(MemberState.JOINING)
+    assert owned_in_join(member) == partitions("t-0", "t-1")
+
+
+def test_what_is_handed_over_first_waits_for_what_goes_with_it() -> None:
+    member = taken("t-0")
+    for name in ("t-1", "t-2"):
+        member.expect(MemberState.STABLE)
+        member.on(Drained((member.claim(name),)))
+        member.on(ListenerDone(member.member.changes[0].serial))
+        member.on(Tick(), after=PAUSE)
+    member.expect(MemberState.JOINING)
+    assert owned_in_join(member) == partitions("t-0")
+
+
+def test_what_was_handed_over_is_told_at_the_limit_though_something_is_not() -> None:
+    member = taken("t-0")
+    member.on(Drained((member.claim("t-1"),)))
+    member.on(ListenerDone(member.member.changes[0].serial))
+    member.on(Tick(), after=PAUSE)
+    member.expect(MemberState.STABLE)
+    member.on(Tick(), after=HEARTBEAT)
+    member.expect(MemberState.JOINING)
+    assert owned_in_join(member) == partitions("t-0", "t-2")
 
 
 def test_a_round_during_a_batch_in_hand_still_claims_the_draining_partition() -> None:
@@ -186,6 +235,10 @@ def test_a_round_during_a_batch_in_hand_still_claims_the_draining_partition() ->
     member.joined(2)
     member.synced("t-0")
     member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    member.expect(MemberState.STABLE)
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    member.expect(MemberState.JOINING)
     assert owned_in_join(member) == partitions("t-0", "t-1")
     member.joined(3)
     member.synced("t-0", "t-1")
@@ -203,6 +256,8 @@ def test_a_partition_given_back_while_it_is_revoked_is_owned_again_in_a_new_peri
     member.on(ListenerDone(member.member.changes[0].serial))
     member.on(Drained((old,)))
     revoked = member.member.changes[0]
+    member.beat()
+    member.on(Tick(), after=HEARTBEAT)
     member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
     member.joined(3)
     member.synced("t-0", "t-1")

@@ -29,16 +29,9 @@ from kgroup.membership.events import (
 from kgroup.membership.step import MemberRow
 from kgroup.membership.triggers import Guard, Trigger
 from kgroup.types import Generation, Leave, MemberState
-from tests.membership.driver import (
-    REBALANCE,
-    Driven,
-    Writing,
-    join_answer,
-    settings,
-)
+from tests.membership.driver import REBALANCE, Driven, Writing, join_answer, settings
 
-S = MemberState
-T = Trigger
+S, T = MemberState, Trigger
 LOST = ConnectionLostError("h:1", "reset")
 
 
@@ -174,6 +167,8 @@ def pull(member: Driven, row: MemberRow) -> None:
         lose_what_is_revoked(member)
     if row.when in (Guard.OUT_OF_PACE, Guard.JOINS_LATER):
         out_of_pace(member)
+    if row.when is Guard.HANDING_OVER or row.on is T.HAND_OVER_LIMIT:
+        take_some(member)
     if row.when is Guard.CLOSING and row.at is S.RELEASING:
         close(member)
     if row.on in SIGNALS:
@@ -185,6 +180,12 @@ def pull(member: Driven, row: MemberRow) -> None:
         answer(code=REFUSALS[row.on])
     else:
         PULLS[row.on](member, row)
+
+
+def take_some(member: Driven) -> None:
+    member.on(rejected(member, Reaction.REJOIN))
+    member.joined(2)
+    member.synced("t-0")
 
 
 def out_of_pace(member: Driven) -> None:
@@ -364,6 +365,7 @@ PULLS: dict[Trigger, Callable[[Driven, MemberRow], object]] = {
     T.POLL_EXPIRED: lambda m, _: expire_poll_in(m),
     T.DRAIN_LIMIT: lambda m, _: pass_until(m, m.member.round.drain_until),
     T.RELEASE_LIMIT: release_limit,
+    T.HAND_OVER_LIMIT: lambda m, _: pass_until(m, m.now + 0.5),
     T.CLOSE_LIMIT: close_limit,
     T.HEARTBEAT_DUE: lambda m, row: past(m, alone(m, row.on)),
     T.BACKOFF_OVER: back_off_over,

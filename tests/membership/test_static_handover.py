@@ -1,9 +1,8 @@
 """A static member that dies while it hands a partition back, and comes back without a round.
 
-1. The leader has t-1 move from this member to another, so nobody is given it in this round
-(KIP-429). 2. The process is killed before the round in which it would have said that it let go.
-3. The next process has its session's place, is given t-0 at once, and no round begins (KIP-345).
-Nobody but this member knows of a round that is owed; without it nobody would ever own t-1.
+1. The leader moves t-1 from this member to another: nobody has it in this round (KIP-429). 2. The
+process is killed before it says that it let go. 3. The next one is given t-0, and no round begins
+(KIP-345). Without the round that only this member knows of, nobody would ever own t-1.
 """
 
 import pytest
@@ -163,6 +162,7 @@ def test_who_has_told_the_group_owes_nothing_when_it_is_back() -> None:
     member = handing_back()
     member.synced("t-0")
     member.settle()
+    member.on(Tick(), after=0.1)
     member.round("t-0", generation=3)
     resubscribe(member)
     came_again(member, "t-0")

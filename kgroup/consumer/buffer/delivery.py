@@ -248,6 +248,12 @@ class Delivery:
         self._holders.pop(handout, None)
         self._notifiers.news.notify()
 
+    def unfinished(self) -> list[Handout]:
+        """Return what is in hand, outside `async with batch`, and what loops had that were left."""
+        self.sweep()
+        held = [each for each in self.ledger.held() if each not in self._holders]
+        return held + self._left
+
     def at_work(self, besides: int | None) -> bool:
         """Tell whether a task other than `besides` is inside `async with batch`."""
         return any(task != besides for task in self._holders.values())

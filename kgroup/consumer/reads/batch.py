@@ -8,8 +8,9 @@ than it lives itself.
 
 from collections.abc import Callable, Iterator
 from itertools import chain
+from operator import length_hint
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 import anyio
 
@@ -116,19 +117,27 @@ class Batch(Generic[K, V]):
                 says that it is done means the records in front. Reading goes on with that record,
                 until a seek leaves it out.
         """
-        runs = [segment.records(RECORD, self.claim) for segment in self._taken.segments]
-        found = runs[0] if len(runs) == 1 else chain.from_iterable(runs)
-        return found if self._formats.are_raw else self._made(found)
-
-    def _made(self, records: Iterator[Record[Any, Any]]) -> Iterator[Record[K, V]]:
-        make = self._formats.made
-        for record in records:
-            try:
-                made = make(record)
-            except DeserializationError as error:
-                self._refused(error, error.offset)
-                continue
-            yield made
+        handout = self._taken.handout
+        make = None if self._formats.are_raw else self._formats.made
+        left_at, segment, found = self._first, None, None
+        handout.left_at = left_at
+        try:
+            for segment in self._taken.segments:
+                found = segment.records(RECORD, self.claim)
+                for record in found:
+                    if make is None:
+                        yield record
+                        continue
+                    try:
+                        made = make(record)
+                    except DeserializationError as error:
+                        self._refused(error, error.offset)
+                        continue
+                    yield made
+            left_at, segment = handout.next_offset, None
+        finally:
+            # Noted once, and not at each record: also when the loop is left half-way.
+            handout.left_at = left_at if segment is None else _in_hand(segment, found)
 
     def values(self) -> list[V]:
         """Return all values; several times cheaper than making records.
@@ -143,11 +152,14 @@ class Batch(Generic[K, V]):
         make = self._formats.value
         if make is raw:
             # `raw` leaves bytes alone, so V is what is there already.
-            return found  # type: ignore[return-value]
-        try:
-            return [make(value) for value in found]
-        except Exception:  # noqa: BLE001 - it is looked for, and raised, once more
-            return self._values_one_by_one()
+            made: list[V] = found  # type: ignore[assignment]
+        else:
+            try:
+                made = [make(value) for value in found]
+            except Exception:  # noqa: BLE001 - it is looked for, and raised, once more
+                made = self._values_one_by_one()
+        self._given_whole()
+        return made
 
     def _values_one_by_one(self) -> list[V]:
         runs = [segment.records(RECORD, self.claim) for segment in self._taken.segments]
@@ -170,6 +182,7 @@ class Batch(Generic[K, V]):
 
     def columns(self) -> tuple[Segment, ...]:
         """Return the records as columns, without copying anything."""
+        self._given_whole()
         return self._taken.segments
 
     def to_arrow(self) -> "pa.RecordBatch":
@@ -183,7 +196,13 @@ class Batch(Generic[K, V]):
         """
         from kgroup.consumer.reads.arrow import record_batch  # noqa: PLC0415 - pyarrow is an extra
 
-        return record_batch(self.partition, self._taken.segments)
+        table = record_batch(self.partition, self._taken.segments)
+        self._given_whole()
+        return table
+
+    def _given_whole(self) -> None:
+        """Note that the application was given every record at once."""
+        self._taken.handout.left_at = self.next_offset
 
     # -- done ------------------------------------------------------------------------------
 
@@ -234,3 +253,14 @@ class Batch(Generic[K, V]):
             self.done()
         else:
             self.release()
+
+
+def _in_hand(segment: Segment, left: object) -> int:
+    """Return the offset of the record that was made last.
+
+    Args:
+        segment: of which.
+        left: what makes its records.
+    """
+    behind = segment.stop - length_hint(left)
+    return segment.columns.offsets[max(behind - 1, segment.start)]

@@ -13,6 +13,7 @@ from kgroup.consumer.buffer.chunk import Chunk
 from kgroup.consumer.buffer.delivery import Delivery
 from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.reads.batch import Batch
+from kgroup.consumer.reads.leaving import note_read
 from kgroup.consumer.reads.reading import Reading
 from kgroup.consumer.reads.record import RECORD, Formats, Record
 from kgroup.errors import ClosedError, DeserializationError
@@ -63,6 +64,7 @@ class BatchIterator(Generic[K, V]):
             raise StopAsyncIteration from None
         assert owned is not None
         taken = delivery.take(owned, self._limit)
+        taken.handout.read = note_read()
         self._current = Batch(taken, self._formats, delivery, delivery.abandon)
         return self._current
 

@@ -11,6 +11,7 @@ import anyio.lowlevel
 
 from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.reads.batch import Batch
+from kgroup.consumer.reads.leaving import note_read
 from kgroup.consumer.reads.reading import Reading, Wanted
 from kgroup.consumer.reads.record import RECORD, Formats, Record
 from kgroup.errors import ArgumentError, ClosedError, DeserializationError
@@ -69,7 +70,7 @@ class Polling(Generic[K, V]):
         if self._reading.done_at_delivery:
             delivery.take_done(owned, None)
         else:
-            self._reading.done_at_next_read(delivery.take_one(owned, None))
+            self._reading.done_at_next_read(delivery.take_one(owned, None), note_read())
         self._reading.keep_turn(owned, chunk)
         return record
 
@@ -85,12 +86,13 @@ class Polling(Generic[K, V]):
         except ClosedError:
             return {}
         found: dict[TopicPartition, Batch[K, V]] = {}
+        read = note_read()
         for owned in ready:
             if left == 0:
                 break
             chunk = owned.chunks[0]
             taken = delivery.take(owned, left)
-            self._reading.done_at_next_read(taken.handout)
+            self._reading.done_at_next_read(taken.handout, read)
             self._reading.keep_turn(owned, chunk)
             batch = found[owned.tp] = Batch(taken, self._formats, delivery, None)
             left = None if left is None else left - len(batch)

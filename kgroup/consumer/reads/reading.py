@@ -18,6 +18,7 @@ from kgroup.consumer.buffer.chunk import Chunk
 from kgroup.consumer.buffer.delivery import Delivery
 from kgroup.consumer.buffer.notifiers import Notifiers
 from kgroup.consumer.buffer.owned import Owned
+from kgroup.consumer.reads.leaving import Read
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import IllegalStateError
 from kgroup.journal import Polled, Sink
@@ -224,8 +225,9 @@ class Reading:
             if handout.in_hand:  # else it was given back undone, or is done already
                 self.delivery.done(handout)
 
-    def done_at_next_read(self, handout: Handout) -> None:
-        """Count a handout as done at the next read."""
+    def done_at_next_read(self, handout: Handout, read: Read) -> None:
+        """Count a handout as done at the next read, or when whoever reads ends well."""
+        handout.left_at, handout.read = None, read
         self._done_next[handout.claim].append(handout)
 
     def let_go(self) -> None:

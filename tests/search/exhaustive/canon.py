@@ -169,6 +169,8 @@ def later(process: Process, seconds: float) -> Process:
             paced_until=around.paced_until - seconds,
             drain_until=_back(around.drain_until, seconds),
             release_until=_back(around.release_until, seconds),
+            hand_over=around.hand_over
+            and (_back(around.hand_over[0], seconds), around.hand_over[1] - seconds),
         ),
         heartbeat_at=member.heartbeat_at - seconds,
     )
@@ -247,20 +249,18 @@ def _plain_round(member: GroupMember) -> Round:
         cause=None,
         attempts=0,
         retry_at=around.retry_at if state is MemberState.BACKING_OFF else NOW,
-        # The pace never bites here: of the machine's patience with storms there is another test.
-        paced_until=NOW - 1000.0,
+        paced_until=NOW - 1000.0,  # never bites here: of storms there is another test
         drain_until=around.drain_until if state in _RELEASING else None,
         release_until=_since(around.release_until, 0.0) if waits else None,
         # The topic never changes: a leader that watches what there is need not watch.
         watched=around.watched if member.recounted() else None,
-        # Else told to people only: who looks what was assigned takes it as a leader, or as none.
-        leader=around.leader and around.watch is not None,
+        leader=around.leader and around.watch is not None,  # else told to people only
         held_back=frozenset(),  # nobody unsubscribes, and comes back as the same process
     )
     if state not in _IN_ROUND:  # the JoinGroup to come says all of it anew
         around = replace(around, believed=frozenset(), joined_topics=frozenset(), returned=False)
     if state is not MemberState.STABLE:  # what is adopted next takes its place
-        around = replace(around, assigned=frozenset())
+        around = replace(around, assigned=frozenset(), hand_over=None)
     return around
 
 
