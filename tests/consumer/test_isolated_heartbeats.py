@@ -181,5 +181,6 @@ def test_the_thread_ends_with_an_event_loop_that_nobody_closes_the_consumer_in(
         assert threads()
         return consumer
 
-    assert asyncio.run(leave_it_open())
+    consumer = asyncio.run(leave_it_open())
     assert threads() == []
+    del consumer  # it is not collected before
