@@ -53,4 +53,5 @@ def _classic(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBacke
         cluster,
         sink,
         exclude_internal_topics=config.exclude_internal_topics,
+        isolated_heartbeats=config.isolated_heartbeats,
     )

@@ -116,6 +116,10 @@ class Conductor(Generic[M, E, F]):
         """What ended the membership for good, None while nothing did."""
         self.on_move: Callable[[M], None] | None = None
         """Called after each step that changed what it shows; must not wait."""
+        self.lend: Callable[[M], None] | None = None
+        """Called after each step, before anything that it wants is begun; must not wait."""
+        self.heard: Callable[[], E | None] | None = None
+        """Returns what happened beside the loop and nobody has heard of, None for nothing."""
 
     @property
     def member(self) -> M:
@@ -156,9 +160,20 @@ class Conductor(Generic[M, E, F]):
 
     def apply(self, event: E | Tick) -> None:
         """Step the machine; effects are carried out by the conductor's task."""
+        self.catch_up()
+        self._step(event)
+
+    def catch_up(self) -> None:
+        """Hear first what happened beside the loop: by the clock alone, it may be too late."""
+        while self.heard is not None and (event := self.heard()) is not None:
+            self._step(event)
+
+    def _step(self, event: E | Tick) -> None:
         before = self.member
         result = self._machine.step(before, event, self._now())
         self._member = result.member
+        if self.lend is not None:
+            self.lend(result.member)
         self._outbox.extend(result.effects)
         for effect in result.effects:
             if isinstance(effect, Raise):

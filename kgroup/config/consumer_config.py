@@ -68,7 +68,14 @@ from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule
 from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 
-__all__ = ["ConsumerConfig", "check_marshal", "check_names", "marshal_settings", "normal"]
+__all__ = [
+    "ConsumerConfig",
+    "check_isolated",
+    "check_marshal",
+    "check_names",
+    "marshal_settings",
+    "normal",
+]
 
 _MOST_BYTES: Final = 249
 _UNSOUND: Final = re.compile(r"[/\x00-\x1f\x7f]")
@@ -106,6 +113,27 @@ def check_marshal(config: "ConsumerConfig") -> None:
         raise ConfigError("marshal_heartbeat_interval", interval, expected)
     if config.compat is Compat.GO:
         _check_go(config)
+
+
+def check_isolated(config: "ConsumerConfig") -> None:
+    """Refuse heartbeats of a thread where a thread cannot send them.
+
+    Raises:
+        ConfigError: it names the option and the way out.
+    """
+    if not config.isolated_heartbeats:
+        return
+    way_out = "compute in a thread instead: await anyio.to_thread.run_sync(handle, batch)"
+    why = None
+    if config.backend is Backend.MARSHAL:
+        why = "backend='marshal', whose heartbeats are records that only the event loop writes"
+    elif config.sasl_mechanism is SaslMechanism.OAUTHBEARER:
+        why = "sasl_mechanism='OAUTHBEARER', whose tokens come from the event loop that is blocked"
+    elif config.ports is not None:
+        why = "ports of your own, which belong to the event loop"
+    if why is not None:
+        expected = f"False with {why}; {way_out}"
+        raise ConfigError("isolated_heartbeats", value=True, expected=expected)
 
 
 def _check_id(name: str, value: str | None) -> None:
@@ -195,6 +223,9 @@ class ConsumerConfig:
         rebalance_timeout: the longest a round waits for this member, None for `max_poll_interval`
             as in Java (KIP-62).
         lease_margin: how long before the session can end the consumer stops handing out records.
+        isolated_heartbeats: whether a thread sends heartbeats while the event loop is blocked by a
+            handler that computes; `max_poll_interval` still holds. Classic groups only, and not
+            with OAUTHBEARER.
         assignors: names, instances, or assignors of aiokafka or kafka-python, in order of
             preference.
         auto_offset_reset: where to begin when nothing is committed or the log no longer holds the
@@ -281,6 +312,7 @@ class ConsumerConfig:
     max_poll_interval: Duration = option(300.0, POSITIVE, "max.poll.interval.ms")
     rebalance_timeout: Duration | None = option(None, or_none(POSITIVE))
     lease_margin: Duration = option(0.5, PAUSE)
+    isolated_heartbeats: bool = option(False, flag)
     assignors: Sequence[AssignorChoice] = option(
         ("range", "cooperative-sticky"), assignor_choices, "partition.assignment.strategy"
     )
@@ -359,6 +391,7 @@ class ConsumerConfig:
             raise ConfigError("heartbeat_interval", beat, expected)
         check_marshal(self)
         check_security(self)
+        check_isolated(self)
         _resolved(self.assignors)
 
     @staticmethod

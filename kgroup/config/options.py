@@ -44,6 +44,7 @@ class ConsumerOptions(TypedDict, total=False):
     max_poll_interval: Duration
     rebalance_timeout: Duration | None
     lease_margin: Duration
+    isolated_heartbeats: bool
     assignors: Sequence[AssignorChoice]
     auto_offset_reset: Literal["earliest", "latest", "none"] | ResetRule | timedelta
     enable_auto_commit: bool

@@ -309,6 +309,7 @@ class Root:
                 lease_margin=settings.lease_margin,
                 heartbeat_interval=settings.heartbeat_interval,
                 max_poll_interval=settings.max_poll_interval,
+                isolated_heartbeats=self._config.isolated_heartbeats,
             )
         )
 

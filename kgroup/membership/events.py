@@ -66,6 +66,8 @@ __all__ = [
     "Raise",
     "RequestFailed",
     "RunAssignor",
+    "SecondBeat",
+    "SecondHeard",
     "Send",
     "Subscribed",
     "Tell",
@@ -125,6 +127,34 @@ class Answered:
     ticket: Ticket
     response: GroupResponse
     in_use: GroupInUse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecondBeat:
+    """One heartbeat that was sent beside the loop, and answered.
+
+    Args:
+        generation: under which it was sent.
+        sent_at: instant of the member's clock.
+        heard_at: the same, of the answer; the loop may hear of it much later.
+        code: the error code, 0 for none.
+    """
+
+    generation: Generation
+    sent_at: float
+    heard_at: float
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class SecondHeard:
+    """Heartbeats that were sent beside the loop were answered; see `kgroup.membership.second`.
+
+    Args:
+        beats: in the order in which they were answered, all that the loop has not heard of.
+    """
+
+    beats: tuple[SecondBeat, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +229,7 @@ Event = (
     | ListenerDone
     | CommitRejected
     | Answered
+    | SecondHeard
     | CoordinatorFound
     | RequestFailed
     | AssignorDone

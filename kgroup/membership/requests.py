@@ -10,7 +10,7 @@ from kgroup.errors import AssignorError, LocalProtocolError
 from kgroup.frozen import replace
 from kgroup.membership.group_description import PROTOCOL_TYPE
 from kgroup.membership.value import GroupMember, Memory
-from kgroup.types import Cause
+from kgroup.types import Cause, Generation
 from kgroup.wire.consumer_protocol import (
     MemberSubscription,
     decode_subscription,
@@ -30,6 +30,7 @@ from kgroup.wire.messages import (
 __all__ = [
     "find_coordinator",
     "heartbeat",
+    "heartbeat_of",
     "join_group",
     "leave_group",
     "memory_of",
@@ -165,6 +166,11 @@ def heartbeat(member: GroupMember) -> HeartbeatRequest:
     """Say that the member lives; with the instance id, so that a fenced twin notices."""
     generation = member.identity.generation
     assert generation is not None
+    return heartbeat_of(generation)
+
+
+def heartbeat_of(generation: Generation) -> HeartbeatRequest:
+    """Say that a member of a generation lives."""
     return HeartbeatRequest(
         group_id=generation.group_id,
         generation_id=generation.generation_id,

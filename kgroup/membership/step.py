@@ -2,7 +2,7 @@
 
 Decides: nothing itself: it finds the row for each trigger and carries its actions out, timers
 first, then the event, then what the actions raised, until nothing is left. Only an answer that
-disowns the member comes before the timers.
+disowns the member, and one that was there before a timer was due, come before the timers.
 Never: awaits, reads a clock, draws chance. The same arguments give the same result.
 """
 
@@ -39,6 +39,7 @@ from kgroup.membership.events import (
     Moment,
     Polled,
     RequestFailed,
+    SecondHeard,
     Send,
     Subscribed,
     Tick,
@@ -46,6 +47,7 @@ from kgroup.membership.events import (
 )
 from kgroup.membership.refusals import disowns
 from kgroup.membership.returning import owe_unheard
+from kgroup.membership.second import renewed
 from kgroup.membership.states import possible
 from kgroup.membership.timers import holds, next_deadline, timer_cause, timers
 from kgroup.membership.triggers import Action, Guard, Trigger
@@ -92,7 +94,9 @@ def step(member: GroupMember, event: Event, moment: Moment) -> Step:
     turn = Turn(member, moment)
     if next_deadline(member) > turn.now:  # as nearly always
         _settle(turn, _hear(turn, event))
-    elif disowns(member, event):
+    elif isinstance(event, SecondHeard) or disowns(member, event):
+        # 1. The loop is blocked, and a thread renews the session; 2. the loop wakes, and its timers
+        # are overdue: what the thread heard in time comes first, or the lease would end.
         # 1. A process stands still, and is given up meanwhile; 2. it wakes beyond its lease, and
         # the first thing it hears is that nobody knows its id, or that another has its place. The
         # lease says less: it would have the member join under that id, and the answer would come
@@ -176,6 +180,9 @@ def _hear(turn: Turn, event: Event) -> Trigger | None:  # noqa: C901 - one arm p
             return None
         case CommitRejected():
             return translate.hear_commit(turn, event)
+        case SecondHeard():
+            turn.put_lease(renewed(turn.member, event.beats))
+            return None
         case CoordinatorFound():
             return translate.hear_coordinator(turn, event)
         case RequestFailed():

@@ -63,8 +63,8 @@ class Cluster:
     def __init__(self, settings: NetSettings, ports: Ports, trace: Trace | None = None) -> None:
         self.settings = settings
         self.ports = ports
-        self._trace: Trace = NoTrace() if trace is None else trace
-        self._pool = Pool(settings, ports, self._trace, self._refused)
+        self.trace: Trace = NoTrace() if trace is None else trace
+        self._pool = Pool(settings, ports, self.trace, self._refused)
         self._whom = BrokerOrder(ports.clock, ports.dice_for("whom to ask"), self._pool.resting)
         self._plan = RefreshPlan(settings, ports.dice_for("refresh"))
         self._view = EMPTY_VIEW
@@ -272,19 +272,19 @@ class Cluster:
 
     def drop(self, node_id: int, lane: Lane) -> None:
         """Give a connection up; what is in flight on it fails, the next request gets a new one."""
-        endpoint = self._known_endpoint(node_id)
-        if endpoint is not None:
+        if (endpoint := self.place_of(node_id)) is not None:
             self._pool.drop(endpoint, lane, "the connection was dropped by its user")
 
     # -- routing ---------------------------------------------------------------------------
 
-    def _known_endpoint(self, node_id: int) -> Endpoint | None:
+    def place_of(self, node_id: int) -> Endpoint | None:
+        """Return where a broker is, None when that is not known."""
         learned = self._learned.get(node_id)
         known = self._view.brokers.get(node_id)
         return learned or (None if known is None else known.endpoint)
 
     def _endpoint(self, node_id: int) -> Endpoint:
-        endpoint = self._known_endpoint(node_id)
+        endpoint = self.place_of(node_id)
         if endpoint is None:
             self.invalidate()
             raise NotConnectedError(f"node {node_id}", "no address is known for it")
@@ -327,7 +327,7 @@ class Cluster:
             self._plan.failed(self.ports.clock())
             return
         for entry in rejected:
-            self._trace.on_rejected(entry)
+            self.trace.on_rejected(entry)
         changed = self.publish(merged)
         self._answered = self._asked
         self._trouble.clear()

@@ -30,9 +30,10 @@ class Lane(Enum):
     COMMIT = "commit"
     FETCH = "fetch"
     CONTROL = "control"
+    SECOND = "second"
 
 
-_OF_GROUPS: Final = frozenset({Lane.JOIN, Lane.HEARTBEAT, Lane.COMMIT})
+_OF_GROUPS: Final = frozenset({Lane.JOIN, Lane.HEARTBEAT, Lane.COMMIT, Lane.SECOND})
 
 
 @dataclass(frozen=True, slots=True)

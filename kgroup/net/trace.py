@@ -40,7 +40,8 @@ class ConnectionId:
     """One connection.
 
     Args:
-        serial: number of the connection, rising within one cluster object, from 1.
+        serial: number of the connection, rising within one cluster object, from 1; falling from -1
+            for connections of another thread.
         endpoint: whom it goes to.
         lane: what it is for.
     """
@@ -73,7 +74,7 @@ class Exchange:
 
 
 class Trace(Protocol):
-    """Listens to connections; called in the loop's thread, between awaits."""
+    """Listens to connections; called between awaits, in the thread of the connection's loop."""
 
     def on_open(self, connection: ConnectionId) -> None:
         """Hear that the handshake is done."""

@@ -218,3 +218,29 @@ async def test_a_failure_ends_it_once_a_farewell_is_said(room: Room) -> None:
     assert room.conductor.failure is error
     assert not room.conductor.finished
     assert room.speaker.heard == ["farewell"]
+
+
+async def test_what_happened_beside_the_loop_is_heard_before_the_event_and_its_timers(
+    room: Room,
+) -> None:
+    beside = [Switch(lasts=5.0), Switch(lasts=7.0)]
+    room.conductor.heard = lambda: beside.pop(0) if beside else None
+    room.conductor.apply(Tick())
+    assert [event for _, event in room.board.steps] == [Switch(5.0), Switch(7.0), Tick()]
+
+
+async def test_what_happened_beside_the_loop_is_heard_when_somebody_asks(room: Room) -> None:
+    beside = [Switch()]
+    room.conductor.heard = lambda: beside.pop(0) if beside else None
+    room.conductor.catch_up()
+    assert room.conductor.member.switched == 1
+    room.conductor.catch_up()
+    assert room.conductor.member.switched == 1
+
+
+async def test_each_value_is_lent_before_anything_it_wants_is_begun(room: Room) -> None:
+    lent: list[tuple[int, int]] = []
+    room.conductor.lend = lambda lamp: lent.append((lamp.switched, len(room.speaker.passed)))
+    await room.during(lambda: room.conductor.apply(Switch(effects=(Say("on"),))), 0.1)
+    assert lent == [(1, 0)]
+    assert len(room.speaker.passed) == 1

@@ -10,7 +10,8 @@ L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; o
     coordinator; in a stable generation the next is sent within 1.2 intervals, the first within one;
     while the answer to SyncGroup is awaited, too, for a leader may be slow, and the sessions of who
     waits for it run on: there the first has two, as its connection may have to be opened; the
-    session is at least three intervals long.
+    session is at least three intervals long. With `isolated_heartbeats` each has two: a thread
+    sends one when the loop is late, and may have to open its connection.
 B5: the same while the listener runs, up to the rebalance timeout, to the loss of the generation,
     and to the end of the lease of who has sent JoinGroup and is in no generation since: without one
     it has nothing to confirm.
@@ -77,6 +78,9 @@ _LATEST: Final = 1.2
 _JOINED: Final = 2.0
 """Intervals from JoinGroup's answer to the first heartbeat, at most; it may need a connection."""
 
+_ISOLATED: Final = 2.0
+"""Intervals between two heartbeats, at most, where a thread sends those that the loop does not."""
+
 
 @dataclass(slots=True)
 class _Pulse:
@@ -88,6 +92,7 @@ class _Pulse:
         patience: after which an unanswered heartbeat is given up.
         rebalance_timeout: how long the listener may take.
         margin: seconds taken off the lease.
+        isolated: whether a thread sends heartbeats beside the loop.
         member: whether a JoinGroup was answered, and no LeaveGroup sent since.
         left: the LeaveGroup, None before.
         joined: the latest JoinGroup, None before, and once a generation was entered.
@@ -106,6 +111,7 @@ class _Pulse:
     patience: float
     rebalance_timeout: float
     margin: float
+    isolated: bool = False
     member: bool = False
     left: Entry | None = None
     joined: Entry | None = None
@@ -121,7 +127,8 @@ class _Pulse:
     def measure(self, base: Entry | None, intervals: float = _LATEST) -> None:
         """Measure the next heartbeat from an entry on, or not at all."""
         self.base = base
-        self.limit = intervals * (self.interval or 0.0)
+        most = max(intervals, _ISOLATED) if self.isolated else intervals
+        self.limit = most * (self.interval or 0.0)
 
     def lease_ends(self) -> float:
         """Return until when a JoinGroup proves a generation, whatever heartbeats are answered.
@@ -223,7 +230,12 @@ class Heartbeats:
             return ()
         patience = max(interval or 0.0, session / 3)
         self._pulses[entry.source] = _Pulse(
-            entry, interval, patience, event.rebalance_timeout, event.lease_margin
+            entry,
+            interval,
+            patience,
+            event.rebalance_timeout,
+            event.lease_margin,
+            event.isolated_heartbeats,
         )
         if interval is None or session >= 3 * interval:
             return ()

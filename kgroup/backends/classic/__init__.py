@@ -9,5 +9,7 @@
 - `leading`: The leader's errand: from the members' subscriptions to the bytes of SyncGroup
 - `looking_back`: What the group's present generation was made from, as far as its coordinator
   still knows
+- `second`: The second: a thread that sends a member's heartbeats while the consumer's loop is
+  blocked
 - `trace`: What the journal says about each step of the machine
 """

@@ -16,6 +16,7 @@ from kgroup.backends.classic.commits import CommitQueue
 from kgroup.backends.classic.effects import ClassicConductor, ClassicEffects, ClassicMachine
 from kgroup.backends.classic.interest import TopicInterest
 from kgroup.backends.classic.leading import Leading, partition_counts
+from kgroup.backends.classic.second import Second
 from kgroup.backends.commit_journal import InHand
 from kgroup.backends.coordinator_search import CoordinatorSearch
 from kgroup.backends.offset_reading import read_committed_offsets
@@ -71,6 +72,7 @@ class ClassicBackend:
         cluster: connections, clock and dice; not owned.
         sink: takes the journal's events.
         exclude_internal_topics: whether a pattern leaves out topics of the brokers.
+        isolated_heartbeats: whether a thread keeps the session while the loop is blocked.
     """
 
     def __init__(
@@ -80,12 +82,16 @@ class ClassicBackend:
         sink: Sink,
         *,
         exclude_internal_topics: bool = True,
+        isolated_heartbeats: bool = False,
     ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._interest = TopicInterest(cluster)
         self._conductor = ClassicConductor(ClassicMachine(settings, sink), cluster.ports)
         self._conductor.on_move = self._on_move
+        self._second = Second(settings, cluster) if isolated_heartbeats else None
+        if self._second is not None:
+            self._conductor.lend, self._conductor.heard = self._second.lend, self._second.heard
         leading = Leading(cluster, self._interest, settings)
         self._effects = ClassicEffects(
             settings, cluster, leading, self._conductor.apply, self._look_for_topics
@@ -116,6 +122,8 @@ class ClassicBackend:
             BrokerError: the coordinator refused for good.
         """
         try:
+            if self._second is not None:
+                self._second.start()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(watch_metadata, self._cluster, self._resolve)
                 tasks.start_soon(self._commits.run)
@@ -124,6 +132,8 @@ class ClassicBackend:
                 tasks.cancel_scope.cancel()
         finally:
             self._commits.give_up("the member is not in the group any more")
+            if self._second is not None:
+                await self._second.stop()
         if self._conductor.failure is not None:
             raise self._conductor.failure
 
@@ -206,6 +216,7 @@ class ClassicBackend:
 
     def may_deliver(self, claim: Claim) -> bool:
         """Tell whether records may be handed out under this claim now."""
+        self._conductor.catch_up()
         return self._conductor.member.may_deliver(claim, self._conductor.now)
 
     def token(self, claim: Claim) -> Generation | None:

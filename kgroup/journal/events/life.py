@@ -40,6 +40,7 @@ class MemberStarted:
         lease_margin: seconds taken off the lease.
         heartbeat_interval: seconds; None when not told.
         max_poll_interval: seconds; None when it is the rebalance timeout.
+        isolated_heartbeats: whether a thread sends heartbeats while the event loop is blocked.
     """
 
     KIND: ClassVar[str] = "member_started"
@@ -50,6 +51,7 @@ class MemberStarted:
     lease_margin: float = 0.0
     heartbeat_interval: float | None = None
     max_poll_interval: float | None = None
+    isolated_heartbeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,13 @@ def rules(log: Log) -> list[str]:
     return log.rules(Heartbeats(slack=0.05))
 
 
-def stable() -> Log:
-    """Return the log of a member that has just become stable; it beats once a second."""
+def stable(*, isolated: bool = False) -> Log:
+    """Return the log of a member that has just become stable; it beats once a second.
+
+    With `isolated`, a thread of its does when its loop is blocked.
+    """
     log = Log()
-    log.start()
+    log.start(isolated=isolated)
     log.join()
     log.state(SYNCING, STABLE)
     log.enter()

@@ -64,6 +64,7 @@ class Log:
         member: str = "a",
         process: str = "1",
         interval: float | None = None,
+        isolated: bool = False,
     ) -> None:
         started = MemberStarted(
             group_instance_id=instance,
@@ -71,6 +72,7 @@ class Log:
             rebalance_timeout=10.0,
             heartbeat_interval=1.0,
             max_poll_interval=interval,
+            isolated_heartbeats=isolated,
         )
         self.write(started, member=member, process=process)
 

@@ -340,3 +340,31 @@ def test_l3_a_heartbeat_for_a_generation_that_was_never_entered_is_no_base(
     log.state(SYNCING, STABLE)
     log.state(STABLE, MemberState.JOINING, "the group must be told")
     assert rules(log) == expected
+
+
+@pytest.mark.parametrize(
+    ("isolated", "silence", "expected"),
+    [(False, 1.3, ["L3"]), (True, 1.3, []), (True, 2.0, []), (True, 2.1, ["L3"])],
+)
+def test_l3_where_a_thread_beats_for_a_blocked_loop_two_intervals_may_pass(
+    isolated: bool, silence: float, expected: list[str]
+) -> None:
+    log = stable(isolated=isolated)
+    log.wait(silence)
+    log.sent(BEAT, connection=-1)
+    assert rules(log) == expected
+
+
+def test_l3_a_thread_may_beat_beside_a_heartbeat_whose_answer_the_loop_has_not_read() -> None:
+    log = stable(isolated=True)
+    log.sent(BEAT)
+    log.wait(1.5)
+    log.sent(BEAT, connection=-1)
+    assert rules(log) == []
+
+
+def test_l3_a_thread_that_beats_for_a_member_that_has_left_is_found() -> None:
+    log = stable(isolated=True)
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.sent(BEAT, connection=-1)
+    assert rules(log) == ["L3"]
