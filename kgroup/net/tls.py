@@ -7,7 +7,6 @@ Never: goes on without verifying, except on a context of the user's own that say
 
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
@@ -17,6 +16,7 @@ from anyio.streams.tls import TLSStream
 from kgroup.errors import ConfigError, ConnectionLostError, TlsError
 from kgroup.net.ports import Dial
 from kgroup.net.security import Secret
+from kgroup.values import dataclass
 
 __all__ = ["TlsFiles", "dial_tls", "tls_context", "tls_failure"]
 

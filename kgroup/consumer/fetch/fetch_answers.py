@@ -10,7 +10,6 @@ KIPs: 98, 320 (truncation), 392 (replicas close by), 951 (new leaders named at o
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.codes import ApiKey, error_name
@@ -28,6 +27,7 @@ from kgroup.net.metadata import BrokerInfo
 from kgroup.net.retrying import Leadership, learn_leader, named_broker
 from kgroup.offsets.positions import PositionState, Received
 from kgroup.types import IsolationLevel, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     FetchPartition,
     FetchRequest,

@@ -7,11 +7,12 @@ decides where reading goes on after an error; the reader does.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, Literal, TypeVar
 
 from kgroup.errors import ArgumentError, DeserializationError
 from kgroup.types import Claim, DeserializeErrorPolicy, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.records import Headers, Row, TimestampType
 
 __all__ = ["Deserializer", "Formats", "Record", "raw"]
