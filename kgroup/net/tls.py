@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import anyio
 from anyio.abc import ByteStream
-from anyio.streams.tls import TLSStream
 
 from kgroup.errors import ConfigError, ConnectionLostError, TlsError
 from kgroup.net.ports import Dial
@@ -99,6 +98,8 @@ def dial_tls(dial: Dial, context: ssl.SSLContext) -> Dial:
         dial: makes the connection below.
         context: of a client; its `check_hostname` decides whether names are compared.
     """
+
+    from anyio.streams.tls import TLSStream  # noqa: PLC0415 - most connections are plain
 
     async def dial_and_shake_hands(host: str, port: int) -> ByteStream:
         stream = await dial(host, port)
