@@ -26,9 +26,7 @@ else:
     def dataclass(cls=None, /, **options):  # noqa: ANN001, ANN003, ANN201  # seen at run time only
         """Make a dataclass as `dataclasses.dataclass` does, its methods later.
 
-        Args:
-            cls: the class, when the decorator has no parentheses.
-            options: `eq`, `repr`, `frozen`, `slots`, `kw_only`.
+        It takes `eq`, `repr`, `frozen`, `slots` and `kw_only`.
 
         Raises:
             TypeError: there is no such option, or the standard decorator refuses the class.
