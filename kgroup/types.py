@@ -7,10 +7,11 @@ KIPs: 62 (rebalance timeout), 320 (leader epochs), 345 (static members), 429 (co
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, NamedTuple
 
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

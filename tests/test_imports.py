@@ -52,3 +52,31 @@ def test_importing_the_library_or_a_facade_loads_nothing_heavy() -> None:
     assert {name: loaded[name] & HEAVY for name in names} == {name: set() for name in names}
     rooms = {name for name in loaded["kgroup"] if name.startswith("kgroup.")}
     assert rooms == set(), "a name is loaded when it is first used"
+
+
+CONSUMER = "from kgroup import Consumer; import json, sys; print(json.dumps(sorted(sys.modules)))"
+NOT_RUN = (
+    "aiokafka",
+    "kafka",
+    "kgroup.admin",
+    "kgroup.audit",
+    "kgroup.backends.marshal",
+    "kgroup.compat",
+    "kgroup.net.group_description",
+    "kgroup.net.producer",
+    "kgroup.sync",
+    *HEAVY,
+)
+"""What a consumer of a classic group never runs; packages with all that is in them."""
+NAMES_OF_OPTIONS = {"kgroup.marshal", "kgroup.marshal.rules"}
+"""The words that options take, and nothing that uses them."""
+
+
+def test_importing_the_consumer_loads_nothing_that_a_classic_group_does_not_run() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CONSUMER], capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(done.stdout))
+    unused = {name for name in loaded if any(f"{name}.".startswith(f"{no}.") for no in NOT_RUN)}
+    assert unused == set()
+    assert {name for name in loaded if name.startswith("kgroup.marshal")} == NAMES_OF_OPTIONS

@@ -7,7 +7,7 @@ KIPs: 229 (delete groups), 345 (evict members), 447 (stable offsets), 709 (Offse
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, DecodeError
@@ -18,6 +18,7 @@ from kgroup.net.group_description import GroupDescription, GroupMember, describe
 from kgroup.net.log_offsets import OffsetSpec, list_offsets
 from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     DeleteGroupsRequest,
     LeaveGroupRequest,

@@ -10,7 +10,6 @@ without it the coordinator refuses the new one with INCONSISTENT_GROUP_PROTOCOL.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
@@ -21,6 +20,7 @@ from kgroup.assignors.claims import MemberClaim, cooperative_claim, sticky_claim
 from kgroup.assignors.member import Member
 from kgroup.net.group_description import GroupType
 from kgroup.types import RebalanceProtocol
+from kgroup.values import dataclass
 
 __all__ = ["Obstacle", "ObstacleKind", "Weight", "find_obstacles"]
 

@@ -23,7 +23,6 @@ Of a group with one member its whole list is known that way, among the names tha
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -42,6 +41,7 @@ from kgroup.net.group_description import (
 )
 from kgroup.net.verdict import refusal
 from kgroup.types import RebalanceProtocol
+from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
 from kgroup.wire.messages import JoinGroupRequest, JoinGroupRequestProtocol
 

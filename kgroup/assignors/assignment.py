@@ -8,7 +8,7 @@ KIPs: 429 (what still has an owner is given only in the next round).
 
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from kgroup.assignors.claims import Holdings, settle, stated_claim
@@ -16,6 +16,7 @@ from kgroup.assignors.member import Member
 from kgroup.assignors.numbering import PartitionNumbering
 from kgroup.errors import AssignmentError
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Draft", "GroupAssignment", "assigned", "withhold"]
 

@@ -15,12 +15,12 @@ anything in it yet. It counts as the oldest, so that it takes nothing from a mem
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kgroup.assignors.member import Member
 from kgroup.assignors.numbering import PartitionNumbering
 from kgroup.errors import DecodeError
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.user_data import decode_cooperative_user_data, decode_sticky_user_data
 
 __all__ = ["Holdings", "MemberClaim", "cooperative_claim", "settle", "stated_claim", "sticky_claim"]

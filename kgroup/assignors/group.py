@@ -9,7 +9,7 @@ KIPs: 54, 345, 429, 881.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from kgroup.assignors.assignment import Draft
@@ -17,6 +17,7 @@ from kgroup.assignors.member import Member, PartitionRacks, TopicsMetadata, memb
 from kgroup.assignors.numbering import Numbered, PartitionNumbering
 from kgroup.errors import AssignmentError
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Audience", "GroupSubscription", "group_racks_matter", "racks_matter"]
 

@@ -7,7 +7,7 @@ KIPs: 54, 345 (the instance id comes from the coordinator, not from the blob), 4
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Self
 
@@ -18,6 +18,7 @@ from kgroup.assignors.member import Member, TopicsMetadata
 from kgroup.assignors.verify import verify
 from kgroup.errors import AssignmentError, AssignorError, DecodeError
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import (
     MemberAssignment,
     decode_assignment,

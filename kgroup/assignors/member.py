@@ -6,9 +6,9 @@ KIPs: 345 (static members come first), 881 (racks).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.classic_bytes import utf16_order
 
 __all__ = ["Member", "PartitionRacks", "TopicsMetadata", "member_order"]

@@ -16,7 +16,6 @@ generation through `on_assignment`, right before `metadata` is asked for the use
 import copy
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -27,6 +26,7 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member
 from kgroup.errors import AssignmentError, AssignorError
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "PeerAssignment",

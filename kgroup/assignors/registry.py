@@ -5,7 +5,7 @@ Never: looks for entry points (`config` does and passes what it found); changes 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from inspect import iscoroutinefunction
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from kgroup.assignors.roundrobin import RoundRobinAssignor
 from kgroup.assignors.sticky import StickyAssignor
 from kgroup.errors import ConfigError
 from kgroup.types import RebalanceProtocol
+from kgroup.values import dataclass
 
 __all__ = [
     "BUILT_IN",

@@ -19,7 +19,6 @@ there is not enough of it. If there is, this is a level.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from operator import not_
 from sys import maxsize
@@ -27,6 +26,7 @@ from sys import maxsize
 from kgroup.assignors.sticky_census import Census
 from kgroup.assignors.sticky_flow import Flow
 from kgroup.assignors.sticky_shares import pour
+from kgroup.values import dataclass
 
 __all__ = ["Level", "find_levels"]
 

@@ -10,11 +10,11 @@ KIPs: 54, 881.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgroup.assignors.claims import Holdings
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member
+from kgroup.values import dataclass
 
 __all__ = ["Census", "take_census"]
 

@@ -8,9 +8,9 @@ KIPs: 54, 881.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kgroup.assignors.sticky_census import Census
+from kgroup.values import dataclass
 
 __all__ = ["Shares", "Trade", "Weights", "pour"]
 

@@ -5,7 +5,6 @@ Never: judges ownership; holds intervals and claims, never records.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kgroup.audit.findings import Finding
 from kgroup.audit.verdict import ProblemKind, Truth
@@ -21,6 +20,7 @@ from kgroup.journal import (
 from kgroup.journal.periods import Interval, Intervals, PeriodKey, total
 from kgroup.journal.repeats import Repeat, Repeats
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Account", "Deliveries"]
 

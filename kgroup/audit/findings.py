@@ -8,13 +8,14 @@ import glob
 import heapq
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from kgroup.audit.verdict import Problem, ProblemKind
 from kgroup.journal import BadLine, Entry, read_entries
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Finding", "Findings", "find_logs", "merge_logs"]
 

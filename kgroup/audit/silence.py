@@ -10,7 +10,7 @@ partitions are silent from its last delivery on, so that silence begins before t
 Before the first delivery and after the last there is no silence.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgroup.audit.verdict import Rebalance
 from kgroup.journal import (
@@ -25,6 +25,7 @@ from kgroup.journal import (
     Phase,
 )
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Silences"]
 

@@ -5,10 +5,11 @@ Never: computes one.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "PartitionVerdict",

@@ -1,7 +1,7 @@
 """Which backend coordinates a group: as the options say.
 
 Decides: what each backend is handed of the options.
-Never: starts anything.
+Never: starts anything; imports the Marshal backend for a group that does not use it.
 """
 
 from collections.abc import Callable
@@ -9,8 +9,6 @@ from typing import TypeAlias, cast
 
 from kgroup.backends.backend import GroupBackend
 from kgroup.backends.classic.backend import ClassicBackend
-from kgroup.backends.marshal.backend import MarshalBackend
-from kgroup.backends.marshal.positions import MarshalPlace
 from kgroup.config import ConsumerConfig
 from kgroup.journal import Sink
 from kgroup.marshal.rules import Compat
@@ -25,6 +23,10 @@ Coordination: TypeAlias = Callable[[ConsumerConfig, Cluster, Sink], GroupBackend
 
 def _marshal(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
     """Coordinate by claims written to a log."""
+    # Few groups do, and a classic one need not wait for these modules.
+    from kgroup.backends.marshal.backend import MarshalBackend  # noqa: PLC0415
+    from kgroup.backends.marshal.positions import MarshalPlace  # noqa: PLC0415
+
     ports = cluster.ports
     settings = config.marshal(f"{ports.dice.getrandbits(32):08x}", int(ports.wall() * 1000))
     fetching = config.fetching()

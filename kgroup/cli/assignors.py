@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import repeat
 from pathlib import Path
@@ -52,6 +52,7 @@ from kgroup.cli.tables import Cell, make_table, print_whole, screen
 from kgroup.cli.verbs import one_of
 from kgroup.config.plugins import found_assignors
 from kgroup.errors import ArgumentError, AssignmentError
+from kgroup.values import dataclass
 
 __all__ = ["Listing", "Simulation", "listing", "run_all", "scenario_of", "simulate"]
 

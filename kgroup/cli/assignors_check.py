@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Final, cast
@@ -26,6 +26,7 @@ from kgroup.assignors.registry import as_assignor, fault_of
 from kgroup.cli.tables import Cell, make_table, screen
 from kgroup.config.plugins import plug_ins
 from kgroup.errors import ArgumentError, ConfigError
+from kgroup.values import dataclass
 
 __all__ = ["Checking", "check", "import_named", "load_assignor", "load_assignors", "report_json"]
 

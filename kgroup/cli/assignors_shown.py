@@ -5,7 +5,6 @@ Never: plays anything.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -22,6 +21,7 @@ from kgroup.assignors.simulator import (
 from kgroup.cli.groups import partitions_in_words
 from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import Cell, make_table
+from kgroup.values import dataclass
 
 __all__ = ["LEGEND", "OPTIMUM", "Run", "Shown", "simulation_json", "simulation_tables"]
 

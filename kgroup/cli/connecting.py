@@ -10,7 +10,6 @@ import os
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Final, TypeVar
@@ -24,6 +23,7 @@ from kgroup.errors import ConfigError
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports
 from kgroup.testing.kafka import broker as broker_of_this_machine
+from kgroup.values import dataclass
 
 __all__ = [
     "Common",

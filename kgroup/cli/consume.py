@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -39,6 +38,7 @@ from kgroup.config import ConsumerConfig
 from kgroup.errors import ArgumentError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import Place
+from kgroup.values import dataclass
 
 __all__ = [
     "Asked",

@@ -12,7 +12,7 @@ there may be marks of transactions, which nobody sees.
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import FromEnd, Offset, Place, Time, find_places
 from kgroup.types import OwnershipChange, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["PLACE_FORMS", "Plan", "Wanted", "consume", "lies_before", "make_plan", "read_place"]
 

@@ -6,7 +6,6 @@ Never: asks a coordinator itself; `kgroup.net.group_description` and `group_admi
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -27,6 +26,7 @@ from kgroup.net.group_description import (
     list_groups,
 )
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "Delete",

@@ -7,7 +7,6 @@ KIPs: 429 (from eager to cooperative).
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from kgroup.admin.offers import GroupOffers, MemberOffers, describe_offers
 from kgroup.admin.offers_text import offers_in_words
 from kgroup.cli.connecting import Common, perform
 from kgroup.net.cluster import Cluster
+from kgroup.values import dataclass
 
 __all__ = ["Offers", "judge", "offers", "offers_json", "plan_of"]
 

@@ -7,7 +7,6 @@ Never: asks a broker itself; `kgroup.admin.groups` does.
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 import anyio
@@ -24,6 +23,7 @@ from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Asked", "Look", "Show", "lag", "lag_json", "lag_table", "watch"]
 

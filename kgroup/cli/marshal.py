@@ -6,7 +6,6 @@ Never: changes what a group has; `kgroup.cli.marshal_admin` has the verbs that d
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Final, TypeVar
@@ -29,6 +28,7 @@ from kgroup.cli.marshal_shown import (
 from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import screen
 from kgroup.net.cluster import Cluster
+from kgroup.values import dataclass
 
 __all__ = [
     "Init",

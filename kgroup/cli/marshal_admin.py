@@ -7,7 +7,6 @@ Never: writes to the log itself; `kgroup.admin.marshal` does.
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -40,6 +39,7 @@ from kgroup.marshal.survey import Holder
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "Pausing",

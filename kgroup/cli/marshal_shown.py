@@ -5,7 +5,7 @@ Never: reads the log itself: it is handed a place at it.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kgroup.admin.groups import ask_committed
@@ -18,6 +18,7 @@ from kgroup.marshal.key_state import Key, Pause
 from kgroup.marshal.standing import Standing
 from kgroup.marshal.survey import pause_left, standings
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "GroupRow",

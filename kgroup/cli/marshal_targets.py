@@ -6,7 +6,6 @@ Never: moves an offset that was named: one that a log does not have is refused l
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -20,6 +19,7 @@ from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import Offset, Place, find_places
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Targets", "Wanted", "find_targets", "read_targets"]
 

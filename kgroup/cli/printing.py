@@ -11,7 +11,6 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NoReturn, Protocol, TextIO, assert_never
@@ -19,6 +18,7 @@ from typing import Any, Final, NoReturn, Protocol, TextIO, assert_never
 import anyio
 
 from kgroup.consumer import Record
+from kgroup.values import dataclass
 
 __all__ = [
     "Format",

@@ -10,7 +10,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
@@ -27,6 +26,7 @@ from kgroup.net.admin import NewTopic, create_topics, describe_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.producer import Producer
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.records import NewRecord
 
 __all__ = ["Asked", "Line", "murmur2", "produce", "read_line", "send_lines"]

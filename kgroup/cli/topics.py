@@ -6,7 +6,6 @@ Never: asks the cluster itself; `kgroup.net.admin` does.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +19,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import Bounds, log_bounds
 from kgroup.net.metadata import TopicInfo
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Create", "Delete", "Listing", "TopicFacts", "create", "delete", "listing", "look"]
 

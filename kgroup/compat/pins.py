@@ -6,8 +6,9 @@ Never: looks at anything but the version it is told; imports a client.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from kgroup.values import dataclass
 
 __all__ = ["AIOKAFKA", "KAFKA_PYTHON", "Pin"]
 

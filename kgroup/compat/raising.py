@@ -7,7 +7,6 @@ Never: knows another client's classes: each facade has a table of its own. Loses
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kgroup.assignors import AssignorChoice
@@ -19,6 +18,7 @@ from kgroup.types import (
     PartitionOutcome,
     TopicPartition,
 )
+from kgroup.values import dataclass
 
 __all__ = ["Strategies", "Words", "as_told", "in_the_same_words", "is_over", "to_commit_again"]
 

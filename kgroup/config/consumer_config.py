@@ -10,7 +10,7 @@ import os
 import re
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -67,6 +67,7 @@ from kgroup.net.settings import NetSettings
 from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule
 from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
+from kgroup.values import dataclass
 
 __all__ = [
     "ConsumerConfig",

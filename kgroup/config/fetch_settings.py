@@ -4,10 +4,9 @@ Decides: names and units; the values are `ConsumerConfig`'s.
 Never: stands in `consumer`, which is above `config`.
 """
 
-from dataclasses import dataclass
-
 from kgroup.offsets.reset import ResetRule
 from kgroup.types import IsolationLevel
+from kgroup.values import dataclass
 
 __all__ = ["FetchSettings"]
 

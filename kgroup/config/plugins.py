@@ -12,13 +12,15 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kgroup.assignors import Assignor, FoundAssignor
 from kgroup.assignors.peers import is_peer_assignor
 from kgroup.assignors.registry import as_assignor, fault_of, found_with
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["ENTRY_POINTS", "found_assignors", "plug_ins"]
 
@@ -46,7 +48,7 @@ def plug_ins(names: Collection[str]) -> tuple[FoundAssignor, ...]:
     return tuple(_load(each) if each.name in wanted else _unloaded(each) for each in offered)
 
 
-def _offered() -> tuple[EntryPoint, ...]:
+def _offered() -> tuple["EntryPoint", ...]:
     """Return the entry points in an order that does not depend on the search path."""
     finders = tuple(id(each) for each in sys.meta_path)
     places = tuple(_places())
@@ -75,20 +77,24 @@ def _changed_at(folder: str) -> int | None:
 @lru_cache(maxsize=1)
 def _offered_in(
     _finders: tuple[int, ...], places: tuple[tuple[str, int | None], ...], *, whole: bool
-) -> tuple[EntryPoint, ...]:
+) -> tuple["EntryPoint", ...]:
     """Read them from every distribution on the search path, as it is: ten milliseconds and more.
 
     Args:
         places: the folders.
         whole: whether they are the whole search path.
     """
+    from importlib.metadata import entry_points  # noqa: PLC0415 - with it come email and more
+
     found = entry_points(group=ENTRY_POINTS) if whole else _offered_by(places)
     unique = {(each.name, each.value, _origin(each)): each for each in found}
     return tuple(unique[key] for key in sorted(unique))
 
 
-def _offered_by(places: tuple[tuple[str, int | None], ...]) -> Iterator[EntryPoint]:
+def _offered_by(places: tuple[tuple[str, int | None], ...]) -> Iterator["EntryPoint"]:
     """Yield what `entry_points` would: it fails at a search path with something odd on it."""
+    from importlib.metadata import distributions  # noqa: PLC0415 - as above
+
     seen: set[str] = set()
     for each in distributions(path=[folder for folder, _ in places]):
         name = re.sub("[-_.]+", "-", str(each.metadata["Name"])).lower()
@@ -97,17 +103,17 @@ def _offered_by(places: tuple[tuple[str, int | None], ...]) -> Iterator[EntryPoi
             yield from each.entry_points.select(group=ENTRY_POINTS)
 
 
-def _origin(offered: EntryPoint) -> str:
+def _origin(offered: "EntryPoint") -> str:
     if offered.dist is None:
         return "an unknown distribution"
     return f"{offered.dist.name} {offered.dist.version}"
 
 
-def _unloaded(offered: EntryPoint) -> FoundAssignor:
+def _unloaded(offered: "EntryPoint") -> FoundAssignor:
     return FoundAssignor(offered.name, _origin(offered))
 
 
-def _load(offered: EntryPoint) -> FoundAssignor:
+def _load(offered: "EntryPoint") -> FoundAssignor:
     origin = _origin(offered)
     try:
         made = _make(offered.load())

@@ -5,7 +5,6 @@ Never: starts anything; `root` does.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -36,6 +35,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Ports, system_ports
 from kgroup.offsets.ledger import Ledger
 from kgroup.types import DoneAt
+from kgroup.values import dataclass
 
 if TYPE_CHECKING:
     from kgroup.observe.journal_file import JournalFile

@@ -10,7 +10,7 @@ KIPs: 429 (revoked and lost are two things).
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import anyio
@@ -19,6 +19,7 @@ from kgroup.consumer.user_code import UserCode
 from kgroup.journal import CallbackStage, CallbackStep, Sink
 from kgroup.net.ports import Notifier
 from kgroup.types import ChangeKind, OwnershipChange
+from kgroup.values import dataclass
 
 __all__ = ["CALLBACKS", "ListenerCalls"]
 

@@ -8,7 +8,6 @@ readers raise it. Only an unexpected exception leaves the task group.
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -22,6 +21,7 @@ from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.errors import ClosedError, IllegalStateError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped
 from kgroup.types import Backend, Leave, MemberState
+from kgroup.values import dataclass
 
 __all__ = ["Root"]
 

@@ -12,7 +12,6 @@ import inspect
 import math
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -20,6 +19,7 @@ import anyio
 import anyio.lowlevel
 
 from kgroup.errors import IllegalStateError
+from kgroup.values import dataclass
 
 __all__ = ["Closing", "UserCode"]
 

@@ -6,9 +6,11 @@ Never: talks to a process or draws.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from types import MappingProxyType
+
+from kgroup.values import dataclass
 
 __all__ = ["Board", "Condition", "Happening", "Row", "Status", "parse_status"]
 

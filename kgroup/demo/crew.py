@@ -7,7 +7,6 @@ Never: ends a process that it did not start.
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -19,6 +18,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from kgroup.demo.board import Board, Condition, parse_status
 from kgroup.demo.scenario import MemberPlan, Stage
 from kgroup.errors import KGroupError
+from kgroup.values import dataclass
 
 __all__ = ["Crew", "MemberFailedError"]
 

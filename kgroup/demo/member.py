@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ from kgroup.demo.board import Status
 from kgroup.net.ports import system_clock
 from kgroup.observe.journal_file import local_source, open_journal
 from kgroup.types import Membership
+from kgroup.values import dataclass
 
 __all__ = ["MemberOrders", "main", "member_config", "status_of"]
 

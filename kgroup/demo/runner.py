@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -33,6 +32,7 @@ from kgroup.observe.journal_file import JournalFile, local_source, open_journal
 from kgroup.testing.kafka import read_bounds
 from kgroup.testing.kafka.ready import parse_bootstrap
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["PARTITIONS", "Bounds", "Ran", "Setting", "exit_code", "judge_run", "perform"]
 

@@ -5,7 +5,6 @@ Never: starts or ends anything.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -14,6 +13,7 @@ import anyio
 from kgroup.demo.board import Board
 from kgroup.net.producer import Producer
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.records import NewRecord
 
 __all__ = ["Action", "MemberPlan", "Scenario", "Stage", "Step", "Stream", "plan_scenario"]

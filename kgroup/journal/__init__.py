@@ -13,7 +13,8 @@ Never: reads a clock, opens a file, or changes what the client does.
 - `sink`: Where events go: the protocol that `net` and `consumer` write to, and two small sinks
 """
 
-from kgroup.journal.codec import BadLine, decode_entry, encode_entry, read_entries
+from typing import TYPE_CHECKING
+
 from kgroup.journal.events import (
     BROKER,
     AnswerReceived,
@@ -61,6 +62,9 @@ from kgroup.journal.events import (
     UnknownEvent,
 )
 from kgroup.journal.sink import MemorySink, NullSink, Sink
+
+if TYPE_CHECKING:
+    from kgroup.journal.codec import BadLine, decode_entry, encode_entry, read_entries
 
 __all__ = [
     "BROKER",
@@ -115,3 +119,12 @@ __all__ = [
     "encode_entry",
     "read_entries",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the codec when something is to be written or read (PEP 562)."""
+    if name not in {"BadLine", "decode_entry", "encode_entry", "read_entries"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kgroup.journal import codec  # noqa: PLC0415 - a consumer without an event log needs none
+
+    return getattr(codec, name)

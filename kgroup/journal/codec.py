@@ -16,7 +16,7 @@ process closed with the mark `CUT`. Anything else that cannot be read is a `BadL
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from enum import Enum
 from types import MappingProxyType, NoneType, UnionType
 from typing import Final, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -25,6 +25,7 @@ from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
 from kgroup.journal.events import EVENT_CLASSES, Entry, Event, RoundMember, Source, UnknownEvent
 from kgroup.types import Claim, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["CUT", "VERSION", "BadLine", "decode_entry", "encode_entry", "read_entries"]
 

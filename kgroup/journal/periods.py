@@ -12,7 +12,6 @@ assigned the partition; then they are overtaken, and their end is the last entry
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
@@ -28,6 +27,7 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Ending", "Interval", "Intervals", "Period", "PeriodKey", "Periods", "total"]
 

@@ -14,7 +14,6 @@ and nothing is committed.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgroup.journal.events import (
@@ -32,6 +31,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.periods import Ending, Interval, Intervals, Period, PeriodKey, Periods, total
 from kgroup.types import Claim, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Repeat", "Repeats"]
 

@@ -4,8 +4,10 @@ Decides: the pause after the n-th failure in a row: exponential, capped, with ji
 Never: sleeps, reads a clock, draws chance or keeps state of its own; a `Backoff` is a value.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+from kgroup.values import dataclass
 
 __all__ = ["Backoff"]
 

@@ -12,12 +12,13 @@ the application has heard of it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from kgroup.frozen import replace
 from kgroup.machine.rows import Row, Table, fan
 from kgroup.types import Claim, TopicPartition
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

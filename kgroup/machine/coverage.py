@@ -6,11 +6,11 @@ Never: runs a row; it reads them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
 from kgroup.machine.rows import Table
+from kgroup.values import dataclass
 
 __all__ = ["Expectation", "findings"]
 

@@ -15,11 +15,12 @@ is: it names a topic without an id, and none of its partitions.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Generic, TypeVar
 
 from kgroup.codes import ErrorCode
 from kgroup.types import Claim, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     FetchPartition,
     FetchResponse,

@@ -13,9 +13,8 @@ Two deadlines, both counted from *sending*, the safe side:
 Deadlines only extend; expiry is final: a coordinator that is loading says OK to anybody.
 """
 
-from dataclasses import dataclass
-
 from kgroup.frozen import replace
+from kgroup.values import dataclass
 
 __all__ = ["Lease"]
 

@@ -5,12 +5,12 @@ Never: what an action does; the machine that owns the rows interprets them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from kgroup.errors import LocalProtocolError
+from kgroup.values import dataclass
 
 __all__ = ["Row", "Table", "fan"]
 

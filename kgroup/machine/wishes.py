@@ -6,12 +6,12 @@ Never: carries either out.
 KIPs: 62 (polls), 568 (enforced rounds), 800 (reasons).
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
 from kgroup.journal import ClaimsEnded
 from kgroup.types import Claim, Leave, OwnershipChange
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

@@ -14,13 +14,14 @@ A claim, a commit or a release that may or may not have been done ends as UNKNOW
 another member took as LOST; each says what that means. Doing all of it again is harmless.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Final, NamedTuple
 
 from kgroup.marshal.messages import Kind, Reject
 from kgroup.marshal.rules import Verdict
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Draft", "KeyMove", "Stage", "draft_of", "give_up", "heard", "in_doubt", "was_committed"]
 

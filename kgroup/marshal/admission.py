@@ -15,10 +15,10 @@ owner's claim stands behind it, and begins behind the batch.
 4. The batch is handed out.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.machine.rows import Table, fan
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

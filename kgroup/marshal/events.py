@@ -6,7 +6,7 @@ Never: carries either out. The events of members of every kind stand in `machine
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 
@@ -29,6 +29,7 @@ from kgroup.marshal.presence import NOBODY, UNKNOWN, Limits, Presence, Waits
 from kgroup.marshal.rules import Verdict
 from kgroup.marshal.standing import Standing
 from kgroup.types import Claim, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "AdmitRequested",

@@ -8,13 +8,14 @@ Never: changes by itself. `world` writes a `KeyState`, one record after the othe
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from kgroup.marshal.admission import Admission, AdmissionStage
 from kgroup.marshal.key_rows import KeyPhase, KeyTrigger
 from kgroup.marshal.messages import Kind
 from kgroup.types import Cause, Claim, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "KEY_TIMERS",

@@ -6,7 +6,7 @@ Never: decides what is next; `step` does.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from kgroup.types import (
     OwnershipChange,
     TopicPartition,
 )
+from kgroup.values import dataclass
 
 __all__ = ["MarshalLog", "MarshalMember", "MarshalWishes", "PendingCommit", "Sharing"]
 

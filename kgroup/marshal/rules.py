@@ -4,10 +4,10 @@ Decides: the names.
 Never: applies them; `world` does.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

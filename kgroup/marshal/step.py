@@ -6,7 +6,6 @@ Never: awaits, reads a clock, draws chance. The same arguments give the same res
 """
 
 import math
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, assert_never
 
@@ -62,6 +61,7 @@ from kgroup.marshal.plan import plan
 from kgroup.marshal.showing import presence_due, show_presence
 from kgroup.marshal.turn import KeyRow, Turn
 from kgroup.types import Cause, ChangeKind, Claim, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Step", "next_deadline", "step"]
 

@@ -6,13 +6,13 @@ Never: changes a world.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from kgroup.marshal.key_state import QUIET_MS, Key, KeyState, Pause
 from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.standing import Standing, standing_of
 from kgroup.marshal.world import World
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "Holder",

@@ -6,7 +6,7 @@ Never: outlives the step; what goes in and what comes out are frozen.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from kgroup.frozen import replace, thawed
@@ -20,6 +20,7 @@ from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Extension, Kind
 from kgroup.marshal.shares import Share, share_of
 from kgroup.types import Cause, ChangeKind, Claim, OwnershipChange, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["KeyRow", "Turn"]
 

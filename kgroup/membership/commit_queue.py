@@ -14,7 +14,7 @@ the outcome is unknown, and stays so.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from kgroup.codes import ErrorCode, error_name
@@ -32,6 +32,7 @@ from kgroup.types import (
     PartitionOutcome,
     TopicPartition,
 )
+from kgroup.values import dataclass
 from kgroup.wire.messages import OffsetCommitRequest, OffsetCommitResponse
 
 __all__ = ["CommitFlight", "CommitVerdict", "PendingCommits", "Submission"]

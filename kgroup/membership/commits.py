@@ -9,7 +9,7 @@ group takes such a commit from anybody, so a zombie could overwrite the last own
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgroup.codes import ApiKey, ErrorCode, error_name
 from kgroup.machine.reactions import Reaction, reaction
@@ -20,6 +20,7 @@ from kgroup.types import (
     PartitionOutcome,
     TopicPartition,
 )
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

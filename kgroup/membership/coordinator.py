@@ -9,10 +9,9 @@ answers NOT_COORDINATOR right after a good FindCoordinator, and names a dead nod
 whose log of offsets lacks replicas answers heartbeats, and refuses each commit.
 """
 
-from dataclasses import dataclass
-
 from kgroup.machine.rows import Table, fan
 from kgroup.machine.wishes import Ticket
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

@@ -5,7 +5,7 @@ Never: carries either out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 
@@ -29,6 +29,7 @@ from kgroup.machine.wishes import (
 )
 from kgroup.membership.group_description import GroupInUse, Remembered
 from kgroup.types import Generation
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,

@@ -18,11 +18,10 @@ everything back and leaves the group gets no such answer: it has no id, and take
 from a twin when it returns.
 """
 
-from dataclasses import dataclass
-
 from kgroup.frozen import replace
 from kgroup.machine.wishes import Errand, Ticket
 from kgroup.types import Generation
+from kgroup.values import dataclass
 
 __all__ = ["GivenUp"]
 

@@ -8,12 +8,13 @@ KIPs: 345.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
 from kgroup.codes import ErrorCode
+from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
 from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsDescribedGroup
 

@@ -10,7 +10,6 @@ it may say is lent to it as one frozen value, anew after each step of the member
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.codes import ApiKey
@@ -20,6 +19,7 @@ from kgroup.machine.reactions import Reaction, reaction
 from kgroup.membership.events import SecondBeat
 from kgroup.membership.value import GroupMember
 from kgroup.types import Generation, MemberState
+from kgroup.values import dataclass
 
 __all__ = ["Loan", "Voice", "answered", "beat_at", "lend", "may_beat", "renewed", "unanswered"]
 

@@ -4,13 +4,13 @@ Decides: the slice of the options that the membership machine reads.
 Never: validates; `kgroup.config` does, before it fills this.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.assignors import Assignor
 from kgroup.machine.rows import Row
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
+from kgroup.values import dataclass
 
 __all__ = ["MEMBER", "MembershipSettings", "Rules"]
 

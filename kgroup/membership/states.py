@@ -7,12 +7,12 @@ KIPs: 62, 345, 394, 429.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from kgroup.machine.wishes import Errand
 from kgroup.membership.triggers import LOCAL, SIGNALS, Trigger
 from kgroup.types import MemberState
+from kgroup.values import dataclass
 
 __all__ = ["FACTS", "TERMINAL", "Facts", "possible"]
 

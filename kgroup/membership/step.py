@@ -6,7 +6,6 @@ disowns the member, and one that was there before a timer was due, come before t
 Never: awaits, reads a clock, draws chance. The same arguments give the same result.
 """
 
-from dataclasses import dataclass
 from typing import assert_never
 
 from kgroup.errors import LocalProtocolError
@@ -55,6 +54,7 @@ from kgroup.membership.turn import Turn
 from kgroup.membership.value import Closing, GroupMember
 from kgroup.membership.waiting import tell_group
 from kgroup.types import Cause, ChangeKind, MemberState
+from kgroup.values import dataclass
 
 __all__ = ["MemberRow", "Step", "next_deadline", "step"]
 

@@ -4,7 +4,7 @@ Decides: how a ticket is drawn and a change is queued; small moves every action 
 Never: outlives the step; what goes in and what comes out are frozen.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgroup.frozen import replace
 from kgroup.machine.backoff import Backoff
@@ -26,6 +26,7 @@ from kgroup.membership.group_description import GroupInUse
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.membership.value import GroupMember, Identity, Leadership, Round, Wishes
 from kgroup.types import Cause, ChangeKind, Claim, MemberState, OwnershipChange, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import JoinGroupResponse
 
 __all__ = ["Turn"]

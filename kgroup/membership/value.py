@@ -6,7 +6,7 @@ KIPs: 62, 345, 429.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from kgroup.assignors import SentAssignment, common_protocol
@@ -31,6 +31,7 @@ from kgroup.types import (
     RebalanceProtocol,
     TopicPartition,
 )
+from kgroup.values import dataclass
 
 __all__ = ["Closing", "GroupMember", "Identity", "Leadership", "Led", "Memory", "Round", "Wishes"]
 

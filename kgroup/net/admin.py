@@ -6,7 +6,7 @@ KIPs: 4 (topics), 195 (partitions), 229 (delete groups), 345 (evict a static mem
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from functools import partial
 from typing import Final, TypeVar
@@ -17,6 +17,7 @@ from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.metadata import TopicInfo
 from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     CreatableTopic,
     CreatableTopicConfig,

@@ -10,7 +10,7 @@ KIP-699 (FindCoordinator in batches).
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from kgroup.codes import ApiKey, ErrorCode
@@ -21,6 +21,7 @@ from kgroup.net.retrying import retry
 from kgroup.net.settings import Endpoint
 from kgroup.net.verdict import refusal
 from kgroup.types import OffsetAndMetadata, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,

@@ -7,7 +7,7 @@ KIPs: 518 (states), 848 (ConsumerGroupDescribe), 1043 (an unknown group is an er
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import Final, TypeVar
@@ -22,6 +22,7 @@ from kgroup.net.coordinator import ask_node, with_coordinator
 from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import (
     MemberSubscription,
     decode_assignment,

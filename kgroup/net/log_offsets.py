@@ -7,7 +7,7 @@ KIPs: 79 (by timestamp), 98 (isolation), 320 (leader epochs).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
@@ -20,6 +20,7 @@ from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import IsolationLevel, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,

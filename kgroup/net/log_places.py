@@ -7,7 +7,6 @@ KIPs: 79 (by timestamp), 98 (under read_committed a log ends at its last stable 
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 import anyio
@@ -15,6 +14,7 @@ import anyio
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
 from kgroup.types import IsolationLevel, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Bounds", "FromEnd", "Offset", "Place", "Time", "find_places", "log_bounds"]
 

@@ -8,7 +8,7 @@ Never: asks; `kgroup.net.cluster` does. A view is never changed, only replaced.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
@@ -18,6 +18,7 @@ from kgroup.errors import DecodeError
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.settings import Endpoint
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     MetadataResponse,
     MetadataResponseBroker,

@@ -8,9 +8,10 @@ Never: logs, dials or reads a clock.
 
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from kgroup.values import dataclass
 
 __all__ = ["BOOTSTRAP", "Absence", "Outages", "absence"]
 

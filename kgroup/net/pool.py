@@ -12,7 +12,6 @@ import logging
 import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 import anyio
@@ -34,6 +33,7 @@ from kgroup.net.ports import Ports
 from kgroup.net.race import reason_of
 from kgroup.net.settings import Endpoint, Lane, NetSettings
 from kgroup.net.trace import ConnectionId, Trace
+from kgroup.values import dataclass
 from kgroup.wire.schema import Message, Request
 
 __all__ = ["Pool", "Refusal"]

@@ -7,13 +7,13 @@ Never: is imported below the IO line.
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
 from anyio.abc import ByteStream
 
 from kgroup.net.direct import dial_direct, on_asyncio
+from kgroup.values import dataclass
 
 __all__ = [
     "Clock",

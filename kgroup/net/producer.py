@@ -9,7 +9,7 @@ KIPs: 98 (idempotence), 360 (safe recovery by a new id), 516 (topic ids).
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 import anyio
@@ -28,6 +28,7 @@ from kgroup.net.produce_fate import Fate, fate_of
 from kgroup.net.retrying import retry
 from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     InitProducerIdRequest,
     PartitionProduceData,

@@ -5,7 +5,7 @@ Never: is used where a second attempt does harm; the attempt itself must be repe
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from kgroup.net.metadata import BrokerInfo, ClusterView, address_fault
 from kgroup.net.settings import Endpoint
 from kgroup.net.verdict import Verdict, verdict
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Leadership", "learn_leader", "named_broker", "retry", "with_leader"]
 

@@ -20,11 +20,11 @@ import base64
 import binascii
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.errors import DecodeError
 from kgroup.net.security import Secret
+from kgroup.values import dataclass
 
 __all__ = [
     "MAX_ITERATIONS",

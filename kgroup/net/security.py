@@ -10,9 +10,11 @@ import hmac
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, TypeAlias
+
+from kgroup.values import dataclass
 
 __all__ = [
     "EXTENSIONS_EXPECTED",

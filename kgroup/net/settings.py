@@ -7,13 +7,13 @@ KIPs: 144 (growing reconnect backoff), 219 (throttle), 511 (client software), 89
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from kgroup.net.security import Security
 from kgroup.net.versions import MAX_THROTTLE
+from kgroup.values import dataclass
 
 __all__ = ["Endpoint", "Lane", "NetSettings", "rotated", "software_version"]
 
@@ -73,6 +73,8 @@ _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9.\-]+")
 
 def software_version() -> str:
     """Return kgroup's version in the alphabet brokers accept (KIP-511)."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow
+
     try:
         found = version("kgroup")
     except PackageNotFoundError:

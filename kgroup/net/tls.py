@@ -7,16 +7,15 @@ Never: goes on without verifying, except on a context of the user's own that say
 
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
 from anyio.abc import ByteStream
-from anyio.streams.tls import TLSStream
 
 from kgroup.errors import ConfigError, ConnectionLostError, TlsError
 from kgroup.net.ports import Dial
 from kgroup.net.security import Secret
+from kgroup.values import dataclass
 
 __all__ = ["TlsFiles", "dial_tls", "tls_context", "tls_failure"]
 
@@ -99,6 +98,8 @@ def dial_tls(dial: Dial, context: ssl.SSLContext) -> Dial:
         dial: makes the connection below.
         context: of a client; its `check_hostname` decides whether names are compared.
     """
+
+    from anyio.streams.tls import TLSStream  # noqa: PLC0415 - most connections are plain
 
     async def dial_and_shake_hands(host: str, port: int) -> ByteStream:
         stream = await dial(host, port)

@@ -5,11 +5,11 @@ of an authentication only that it took place.
 Never: waits, fails or changes what is traced; a `Trace` that raises is a bug and ends the cluster.
 """
 
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from kgroup.codes import ApiKey
 from kgroup.net.settings import Endpoint, Lane
+from kgroup.values import dataclass
 from kgroup.wire.messages import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kgroup.wire.schema import Message, Request
 

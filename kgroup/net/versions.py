@@ -9,13 +9,14 @@ KIPs: 35 (ApiVersions), 219 (the client waits out a throttle), 511 (client softw
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, UnsupportedVersionError
 from kgroup.machine.reactions import Reaction, reaction
+from kgroup.values import dataclass
 from kgroup.wire.schema import Message, Request
 
 __all__ = [

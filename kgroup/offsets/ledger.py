@@ -17,11 +17,12 @@ one has a higher offset, and the next commit replaces it.
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
 from kgroup.offsets.reset import Exposed
 from kgroup.types import Claim, OffsetAndMetadata
+from kgroup.values import dataclass
 
 __all__ = ["Handout", "Ledger"]
 

@@ -19,12 +19,12 @@ gave it or confirmed it. Under any other leader epoch it must be confirmed befor
 leader that only has 10; 3. others write 10 more; 4. a fetch at 20 would find nothing wrong.
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from kgroup.frozen import replace
 from kgroup.offsets.reset import LogPlace
 from kgroup.types import Claim, OffsetAndMetadata
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

@@ -12,12 +12,12 @@ KIPs: 320 (truncation), 1106 (reset by duration).
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, assert_never
 
 from kgroup.errors import LogTruncatedError, NoOffsetError, OffsetOutOfRangeError
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "Exposed",

@@ -9,13 +9,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.record import Record
 from kgroup.errors import DeserializationError
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Progress", "ReadAhead", "settle"]
 

@@ -9,13 +9,13 @@ The side that takes the lock first decides which of them gives the answer back.
 import threading
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Final
 
 import anyio
 
 from kgroup.errors import ClosedError
+from kgroup.values import dataclass
 
 __all__ = ["INSIDE", "Answer", "Job", "Waiting"]
 

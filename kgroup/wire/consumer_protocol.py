@@ -18,10 +18,10 @@ leaves here that has not been written field by field from checked values.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kgroup.errors import DecodeError, UnsupportedVersionError
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.classic_bytes import ClassicReader, ClassicWriter, utf16_order
 
 __all__ = [

@@ -13,9 +13,9 @@ Bytes that follow are ignored in every form, as Java does.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.classic_bytes import INT32, ClassicReader, ClassicWriter
 
 __all__ = [

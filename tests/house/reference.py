@@ -7,7 +7,7 @@ Never: reads source text itself; griffe does.
 import inspect
 import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import griffe
 
@@ -21,11 +21,35 @@ _WIDTH: Final = 88
 _KINDS: Final = griffe.DocstringSectionKind
 
 
+class _Dataclasses(griffe.Extension):
+    """Has griffe take kgroup's `dataclass` for the standard one, as type checkers do."""
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        for cls in _classes(pkg):
+            for decorator in cls.decorators:
+                call = decorator.value
+                if not isinstance(call, griffe.ExprCall):
+                    continue
+                if call.canonical_path == "kgroup.values.dataclass":
+                    home = griffe.ExprName("dataclasses")
+                    call.function = griffe.ExprName("dataclass", parent=home)
+                    cls.labels.add("dataclass")
+
+
+def _classes(scope: griffe.Module | griffe.Class) -> Iterator[griffe.Class]:
+    for member in scope.members.values():
+        if isinstance(member, griffe.Class):
+            yield member
+        if isinstance(member, griffe.Module | griffe.Class):
+            yield from _classes(member)
+
+
 def load() -> griffe.Module:
     """Return kgroup as griffe reads it: source only, nothing is imported."""
     # It takes a named tuple's fields for unknown arguments.
     logging.getLogger("griffe").setLevel(logging.ERROR)
-    package = griffe.load("kgroup", docstring_parser="google")
+    extensions = griffe.load_extensions(_Dataclasses)
+    package = griffe.load("kgroup", docstring_parser="google", extensions=extensions)
     assert isinstance(package, griffe.Module)
     return package
 

@@ -12,7 +12,7 @@ looks later sees what the other has done, and then there is no pause.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import anyio
@@ -21,6 +21,7 @@ from kgroup.admin.marshal.claim_log import ClaimLog, WrittenPause
 from kgroup.errors import GroupError, KGroupError
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.survey import pause_left
+from kgroup.values import dataclass
 
 __all__ = ["GroupPause", "Say"]
 

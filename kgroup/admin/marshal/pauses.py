@@ -7,7 +7,6 @@ Never: waits for a member that does not let go beyond the patience of whoever as
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -19,6 +18,7 @@ from kgroup.errors import GroupError, KGroupError
 from kgroup.marshal.key_state import LONGEST_PAUSE
 from kgroup.marshal.survey import Holder, Mixed, holders, mixed_keys, pause_left
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "PausePlan",

@@ -12,7 +12,7 @@ Never: moves a key that a member has; ends with the group paused, unless it was.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -40,6 +40,7 @@ from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Asked", "check_targets", "plan_positions", "positions_now", "set_positions"]
 

@@ -6,7 +6,7 @@ Never: reads a configuration.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final
 
@@ -20,6 +20,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Dice
 from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
+from kgroup.values import dataclass
 
 __all__ = [
     "LONGEST_KEPT",

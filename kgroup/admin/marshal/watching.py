@@ -7,7 +7,6 @@ Never: reads the log itself.
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -18,6 +17,7 @@ from kgroup.marshal.key_state import Pause
 from kgroup.marshal.rules import Verdict
 from kgroup.marshal.standing import Standing
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["GroupChange", "GroupChangeKind", "GroupChanges", "Watching"]
 

@@ -7,7 +7,7 @@ is left out of `partitions` has the same as one with an empty entry.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from kgroup.assignors.api import LastAssignment
@@ -24,6 +24,7 @@ from kgroup.assignors.conformance.subject import (
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member
 from kgroup.errors import AssignmentError
+from kgroup.values import dataclass
 
 __all__ = [
     "Pair",

@@ -10,7 +10,7 @@ KIPs: 345 (static members), 881 (racks).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import Final, Generic, TypeVar
@@ -25,6 +25,7 @@ from kgroup.assignors.conformance.subject import Elsewhere, Subject, as_sent
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, PartitionRacks
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Drawn", "Saying", "groups", "pairs", "stories"]
 

@@ -7,7 +7,6 @@ Never: lets an assignor that answers differently each time pass for a fault of t
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
@@ -15,6 +14,7 @@ from hypothesis.errors import Flaky
 
 from kgroup.assignors.conformance.drawing import Drawn
 from kgroup.assignors.conformance.subject import Elsewhere, Offence
+from kgroup.values import dataclass
 
 __all__ = ["Budget", "Haul", "hunt"]
 

@@ -7,12 +7,12 @@ KIPs: 54 (balance, stickiness), 345, 429 (two phases), 881.
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from kgroup.assignors.conformance.subject import Subject
 from kgroup.errors import ArgumentError
 from kgroup.types import RebalanceProtocol
+from kgroup.values import dataclass
 
 __all__ = ["NO_CLAIMS", "PROMISES", "Binds", "Claims", "Promise", "why_not"]
 

@@ -4,11 +4,11 @@ Decides: the shape of a report, and how a broken promise reads.
 Never: judges.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 
 from kgroup.assignors.conformance.paste import indented
 from kgroup.assignors.conformance.promises import Claims, Promise
+from kgroup.values import dataclass
 
 __all__ = ["Outcome", "Progress", "Report", "Status"]
 

@@ -8,7 +8,7 @@ KIPs: 429 (a cooperative member revokes what it is not given again, and joins on
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Final
 
@@ -22,6 +22,7 @@ from kgroup.assignors.leader import encode_group_assignment, read_members
 from kgroup.assignors.member import Member, PartitionRacks, TopicsMetadata
 from kgroup.errors import KGroupError
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import (
     MemberSubscription,
     decode_assignment,

@@ -7,11 +7,11 @@ writes to standard output what is not an answer: an author's module may print.
 
 import pickle
 import sys
-from dataclasses import dataclass
 
 from kgroup.assignors.conformance.subject import Elsewhere, Essence, Subject, essence, subject_of
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, PartitionRacks
+from kgroup.values import dataclass
 
 __all__ = ["Packed", "answer_all"]
 

@@ -10,7 +10,7 @@ when it is sent over the wire (`as_sent`).
 import copy
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, cast
 
 from kgroup.assignors.api import USER_DATA_LIMIT, Assignor, LastAssignment, UserDataAssignor
@@ -21,6 +21,7 @@ from kgroup.assignors.peers import PeerAssignor
 from kgroup.assignors.registry import as_assignor, resolve
 from kgroup.errors import ArgumentError
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import (
     MemberSubscription,
     decode_subscription,

@@ -8,12 +8,12 @@ import base64
 import binascii
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
 from typing import Final, NoReturn
 
 from kgroup.errors import ArgumentError
+from kgroup.values import dataclass
 
 __all__ = ["Field", "parse"]
 

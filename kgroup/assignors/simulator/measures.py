@@ -10,11 +10,11 @@ counted apart.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 
 from kgroup.assignors.simulator.population import Population
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.partition_runs import runs_of
 
 __all__ = [

@@ -6,7 +6,7 @@ KIPs: 345 (what a static member gets back), 429.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -30,6 +30,7 @@ from kgroup.assignors.simulator.sending import addressed
 from kgroup.assignors.sticky import StickyAssignor
 from kgroup.errors import ArgumentError, AssignorError
 from kgroup.types import RebalanceProtocol
+from kgroup.values import dataclass
 
 __all__ = ["Optimum", "Outcome", "play"]
 

@@ -6,7 +6,7 @@ KIPs: 345 (a static member's restart is no rebalance).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from math import isfinite
 from types import MappingProxyType
@@ -26,6 +26,7 @@ from kgroup.assignors.simulator.scenario import (
     check_topics,
 )
 from kgroup.errors import ArgumentError
+from kgroup.values import dataclass
 
 __all__ = ["LONGEST_WAIT", "Change", "Population", "Step", "changes"]
 

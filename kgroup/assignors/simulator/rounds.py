@@ -7,7 +7,7 @@ KIPs: 429 (owned partitions, follow-up rounds), 792 (generation in the subscript
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Final
@@ -24,6 +24,7 @@ from kgroup.assignors.simulator.scenario import SimulatedMember
 from kgroup.assignors.simulator.sending import encoded
 from kgroup.errors import AssignorError
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.partition_runs import runs_of
 
 __all__ = ["MOST_ROUNDS", "Held", "Play", "Situation", "Tally", "settle"]

@@ -6,13 +6,14 @@ KIPs: 345 (instance ids), 881 (racks).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
 from kgroup.assignors.member import PartitionRacks
 from kgroup.errors import ArgumentError
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "MOST_PARTITIONS",

@@ -13,7 +13,7 @@ C7: the offset a new owner reads is not below the last commit acknowledged to an
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from kgroup.audit.oracles.watch import Violation
@@ -32,6 +32,7 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.types import Claim, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["CommitOrder"]
 

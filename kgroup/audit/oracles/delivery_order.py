@@ -8,12 +8,12 @@ D3: the first delivery of a claim starts at the committed offset that was read, 
     policy or a seek put it.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import Delivered, Entry, Event, OffsetRead, PositionMoved
 from kgroup.journal.periods import PeriodKey
+from kgroup.values import dataclass
 
 __all__ = ["DeliveryOrder"]
 

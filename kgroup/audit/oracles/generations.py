@@ -6,7 +6,6 @@ Never: blames who writes nothing more; a process that was killed cannot say that
 S1: in one generation at most one member life has a partition in its assignment.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.audit.oracles.watch import Violation
@@ -19,6 +18,7 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.types import ChangeKind, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["OneOwnerPerGeneration"]
 

@@ -18,7 +18,7 @@ B5: the same while the listener runs, up to the rebalance timeout, to the loss o
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Final
 
 from kgroup.audit.oracles.watch import Violation
@@ -44,6 +44,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import Faults, StateCause
 from kgroup.types import ChangeKind, MemberState
+from kgroup.values import dataclass
 
 __all__ = ["Heartbeats"]
 

@@ -9,7 +9,6 @@ members, L liveness, B callbacks.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.audit.oracles.balance import Balanced
@@ -26,6 +25,7 @@ from kgroup.audit.oracles.watch import Oracle
 from kgroup.journal.events import Event
 from kgroup.journal.periods import Periods
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["PROMISES", "Promise", "at_least_once", "kinds_of"]
 

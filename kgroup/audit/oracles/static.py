@@ -12,7 +12,7 @@ a fault begins or ends; what is seen of it may come a session later. Nor judges 
 process that ended amid a round.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from kgroup.audit.oracles.watch import Violation
@@ -30,6 +30,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import LETHAL
 from kgroup.types import Cause, ChangeKind, Leave
+from kgroup.values import dataclass
 
 __all__ = ["StaticUnnoticed"]
 

@@ -12,7 +12,7 @@ others. One that looks at requests and answers of a few APIs names these in
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from kgroup.codes import ApiKey
 from kgroup.journal.events import AnswerReceived, Entry, Event, RequestSent
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Oracle", "Violation", "Watch", "judge"]
 

@@ -7,7 +7,7 @@ KIPs: 62 (heartbeats beside parked requests), 345, 814 (what a static member ask
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter, is_
 from typing import Final, TypeAlias, assert_never
 
@@ -43,6 +43,7 @@ from kgroup.membership.value import GroupMember
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.coordinator import coordinator_of
 from kgroup.types import Membership
+from kgroup.values import dataclass
 from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, JoinGroupResponse
 from kgroup.wire.schema import Request
 

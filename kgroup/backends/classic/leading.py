@@ -8,7 +8,6 @@ KIPs: 429, 814 (a returning static leader only watches the group's topics), 881 
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Final, TypeVar
 
@@ -37,6 +36,7 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.metadata import PartitionInfo
 from kgroup.types import RebalanceProtocol
+from kgroup.values import dataclass
 from kgroup.wire.partition_runs import runs_of
 
 __all__ = ["Leading", "OffLoop", "partition_counts"]

@@ -19,7 +19,6 @@ import threading
 from collections import deque
 from contextlib import suppress
 from contextvars import Context
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -37,6 +36,7 @@ from kgroup.net.connection import Connection
 from kgroup.net.ports import Clock, Ports
 from kgroup.net.settings import Endpoint, Lane, NetSettings
 from kgroup.net.trace import ConnectionId, Exchange, Trace
+from kgroup.values import dataclass
 from kgroup.wire.schema import Message
 
 __all__ = ["Second"]

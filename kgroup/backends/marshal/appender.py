@@ -8,7 +8,7 @@ KIPs: 98 (idempotence: a batch that is sent twice is stored once), 32 (the broke
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import anyio
@@ -25,6 +25,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Notifier
 from kgroup.net.producer import Producer, ProducerSettings
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.records import NewRecord
 
 __all__ = ["Appender", "AppenderSettings"]

@@ -8,7 +8,7 @@ KIPs: 74 (an answer with bytes holds a whole batch), 101 (leader epochs in batch
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import islice
 from typing import Final
@@ -28,6 +28,7 @@ from kgroup.marshal.events import LogLost, LogOpened, LogRead
 from kgroup.marshal.rules import Compat, WorldRules
 from kgroup.marshal.view import LogRow, LogView
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import PartitionData
 from kgroup.wire.records import LogBatch, RecordColumns, TimestampType, iter_batches
 

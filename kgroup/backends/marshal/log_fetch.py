@@ -9,7 +9,6 @@ KIPs: 101 and 320 (truncation, leader epochs), 227 (no sessions), 516 (topic ids
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.backends.marshal.coordination_topic import CoordinationTopic
@@ -22,6 +21,7 @@ from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.log_offsets import ask_epoch_ends
 from kgroup.net.log_places import log_bounds
 from kgroup.types import IsolationLevel, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     FetchPartition,
     FetchRequest,

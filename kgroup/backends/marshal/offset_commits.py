@@ -15,7 +15,7 @@ answered with the newer one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import anyio
@@ -36,6 +36,7 @@ from kgroup.types import (
     PartitionOutcome,
     TopicPartition,
 )
+from kgroup.values import dataclass
 
 __all__ = ["OffsetCommits"]
 

@@ -5,7 +5,6 @@ Never: commits; reads a log of its own.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 import anyio
 
@@ -17,6 +16,7 @@ from kgroup.marshal.rules import Compat
 from kgroup.net.cluster import Cluster
 from kgroup.offsets.reset import ResetRule
 from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["MarshalPlace", "Positions"]
 

@@ -15,7 +15,7 @@ What the owner wrote is still in the log, further in front.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Final
 
@@ -39,6 +39,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
 from kgroup.net.ports import Notifier
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.records import iter_batches
 
 __all__ = ["Recalling"]

@@ -13,7 +13,6 @@ KIPs: 79 (offsets by time), 98 (last stable offset), 516 (topic ids), 1106 (rese
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 import anyio
@@ -34,6 +33,7 @@ from kgroup.offsets.reset import (
     after_out_of_range,
 )
 from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Recall", "StartPositions"]
 

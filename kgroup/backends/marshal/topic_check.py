@@ -10,7 +10,6 @@ reader can know.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -20,6 +19,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.metadata import TopicInfo
 from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
+from kgroup.values import dataclass
 from kgroup.wire.messages import DescribeConfigsRequest, DescribeConfigsResource
 
 __all__ = ["Concern", "TopicCheck", "TopicWarning", "check_topic", "judge_topic"]

@@ -6,7 +6,6 @@ Never: decides anything about a key.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -31,6 +30,7 @@ from kgroup.marshal.rules import MarshalSettings, Verdict
 from kgroup.marshal.step import Step
 from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.types import ChangeKind, OwnershipChange, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["ClaimTrace", "Rejects"]
 

@@ -9,7 +9,6 @@ KIPs: 79 (offsets by time), 734 (the latest time of a log).
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.errors import DecodeError, KGroupError
@@ -18,6 +17,7 @@ from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
 from kgroup.net.log_places import log_bounds
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.records import iter_batches
 
 __all__ = ["LeaderOf", "Peek", "Start", "find_start", "window_seconds"]

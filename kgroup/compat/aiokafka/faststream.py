@@ -13,9 +13,8 @@ Decides: which private attributes those are.
 Never: offers one that no line of FastStream reads; imports FastStream.
 """
 
-from dataclasses import dataclass
-
 from kgroup.compat.aiokafka.consumer import AIOKafkaConsumer as Facade
+from kgroup.values import dataclass
 
 __all__ = ["AIOKafkaConsumer"]
 

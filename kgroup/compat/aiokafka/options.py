@@ -12,7 +12,6 @@ import logging
 import socket
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
 from types import MappingProxyType
@@ -28,6 +27,7 @@ from kgroup import ConfigError, ConsumerConfig
 from kgroup.compat.aiokafka import assignors, keywords
 from kgroup.compat.aiokafka.keywords import DEFAULTS, check_names
 from kgroup.compat.aiokafka.records import Deserializers, sizing
+from kgroup.values import dataclass
 
 __all__ = ["Facade", "Options", "read"]
 

@@ -6,12 +6,13 @@ Never: keeps a batch. Loses the records in front of one that a deserialiser refu
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final, NamedTuple
 
 from aiokafka.structs import ConsumerRecord
 
 from kgroup import Batch, DeserializationError, Record, raw
+from kgroup.values import dataclass
 
 __all__ = ["Deserializers", "Sized", "listed", "listed_raw", "one", "sizing"]
 

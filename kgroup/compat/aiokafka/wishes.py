@@ -7,7 +7,6 @@ Never: asks brokers. KIPs: 568 (subscribing to the same again is a new round, as
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from aiokafka.errors import IllegalStateError
 from kgroup import Consumer, TopicPartition
 from kgroup.compat.aiokafka.listeners import AdaptedListener
 from kgroup.compat.aiokafka.rounds import Rounds
+from kgroup.values import dataclass
 
 __all__ = ["Kind", "Wishes", "topics_of"]
 

@@ -8,7 +8,6 @@ KIPs: 35 (versions), 345 (static members).
 
 import logging
 import time
-from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Self
 
@@ -22,6 +21,7 @@ from kgroup.compat.kafka_python.records import maker
 from kgroup.errors import KGroupError
 from kgroup.sync import Consumer
 from kgroup.types import TopicPartition as OurPartition
+from kgroup.values import dataclass
 
 __all__ = ["Life", "Wish"]
 

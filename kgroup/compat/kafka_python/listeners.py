@@ -13,7 +13,6 @@ KIPs: 429 (what moves; losses).
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from kafka import AsyncConsumerRebalanceListener, ConsumerRebalanceListener
@@ -24,6 +23,7 @@ from kgroup.errors import KGroupError
 from kgroup.sync import Consumer
 from kgroup.types import Cause, Claim, OwnershipChange
 from kgroup.types import TopicPartition as OurPartition
+from kgroup.values import dataclass
 
 __all__ = ["AdaptedListener", "Told", "adapted"]
 

@@ -11,7 +11,6 @@ import logging
 import re
 import ssl
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from kgroup.compat.kafka_python import assignors, keywords
 from kgroup.compat.kafka_python.keywords import DEFAULTS, check_honoured, check_names
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
+from kgroup.values import dataclass
 
 __all__ = ["Options", "options_of", "read"]
 

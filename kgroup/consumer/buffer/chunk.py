@@ -10,12 +10,13 @@ KIPs: 74 (an answer with bytes holds a whole batch), 98 (transactions).
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Any
 
 from kgroup.errors import CorruptRecordError, DecodeError
 from kgroup.types import Claim
+from kgroup.values import dataclass
 from kgroup.wire.messages import PartitionData
 from kgroup.wire.records import (
     MAX_OUTPUT,

@@ -12,7 +12,6 @@ are taken back (`sweep`), as if by a seek; 3. the next read begins with that rec
 
 from collections import deque
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from kgroup.consumer.buffer.chunk import Segment
 from kgroup.consumer.buffer.damage import stop
@@ -23,6 +22,7 @@ from kgroup.journal import Delivered, Done, NullSink, PositionMove, PositionMove
 from kgroup.offsets.ledger import Handout, Ledger
 from kgroup.offsets.positions import Sought
 from kgroup.types import Claim, Generation, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Delivery", "TakenRecords"]
 

@@ -4,9 +4,10 @@ Decides: which parts each of them wakes.
 Never: carries data: a part that wakes looks at the state itself.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgroup.net.ports import Notifier
+from kgroup.values import dataclass
 
 __all__ = ["Notifiers"]
 

@@ -14,7 +14,7 @@ commit is answered that covers some of them. 4. Readers look again, and the part
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Self
 
 from kgroup.consumer.buffer.chunk import Chunk
@@ -26,6 +26,7 @@ from kgroup.net.ports import Notifier
 from kgroup.offsets.ledger import Ledger
 from kgroup.offsets.positions import EpochChanged, Position, PositionState
 from kgroup.types import Claim, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import PartitionData
 
 __all__ = ["Changes", "Heard", "Hold", "Owned", "OwnedPartitions", "Replica"]

@@ -9,7 +9,6 @@ Never: ends anything: a topic that is missing or refused is waited for (`kgroup.
 import logging
 from collections import deque
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.backends.topics import to_watch
@@ -20,6 +19,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.metadata import EMPTY_VIEW, ClusterView, TopicInfo
 from kgroup.net.verdict import refusal
 from kgroup.types import Subscription, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["TopicWatch"]
 

@@ -13,7 +13,7 @@ that is answered early waits for those before it.
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -35,6 +35,7 @@ from kgroup.types import (
     PartitionOutcome,
     TopicPartition,
 )
+from kgroup.values import dataclass
 
 __all__ = ["CommitCallback", "CommitOrder", "Job", "log_failures"]
 

@@ -10,7 +10,6 @@ KIPs: 98, 320 (truncation), 392 (replicas close by), 951 (new leaders named at o
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kgroup.codes import ApiKey, error_name
 from kgroup.config import FetchSettings
@@ -27,6 +26,7 @@ from kgroup.net.metadata import BrokerInfo
 from kgroup.net.retrying import Leadership, learn_leader, named_broker
 from kgroup.offsets.positions import PositionState, Received
 from kgroup.types import IsolationLevel
+from kgroup.values import dataclass
 from kgroup.wire.messages import FetchResponse, PartitionData
 
 __all__ = ["Asked", "FetchAnswers"]

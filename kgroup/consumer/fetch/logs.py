@@ -17,7 +17,6 @@ metadata is older, reports the old one. The new topic does not begin a second ti
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 import anyio
@@ -36,6 +35,7 @@ from kgroup.net.metadata import EMPTY_VIEW, TopicInfo
 from kgroup.net.settings import software_version
 from kgroup.net.verdict import refusal
 from kgroup.types import IsolationLevel, OffsetAndTimestamp, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import ApiVersionsRequest
 
 __all__ = ["Logs", "Times", "TopicHistory", "check_partition"]

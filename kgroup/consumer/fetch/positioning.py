@@ -8,7 +8,7 @@ KIPs: 79, 516 (topic ids), 1106 (reset by duration).
 """
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, assert_never
 
 import anyio
@@ -37,6 +37,7 @@ from kgroup.net.log_offsets import LeaderSays, ListedOffset, OffsetSpec, ask_lea
 from kgroup.offsets.positions import CommittedRead, PositionState, ResetOwed
 from kgroup.offsets.reset import LogEnd, LogPlace, Since, after_no_commit
 from kgroup.types import OffsetAndMetadata, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Positioning"]
 

@@ -18,7 +18,6 @@ records.
 """
 
 import logging
-from dataclasses import dataclass
 
 import anyio
 from anyio.abc import TaskGroup
@@ -36,6 +35,7 @@ from kgroup.net.log_offsets import EpochEnd, ask_epoch_ends
 from kgroup.net.metadata import EMPTY_VIEW
 from kgroup.net.verdict import refusal
 from kgroup.offsets.positions import PositionState, Validated
+from kgroup.values import dataclass
 
 __all__ = ["Validating"]
 

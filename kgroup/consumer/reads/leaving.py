@@ -10,11 +10,11 @@ Loops over single records need nothing here: all before the one in hand is done 
 import asyncio
 import weakref
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kgroup.consumer.buffer.delivery import Delivery
 from kgroup.offsets.ledger import Handout
+from kgroup.values import dataclass
 
 __all__ = ["READER", "Read", "count_handled", "note_read", "read_for_nobody"]
 

@@ -8,7 +8,6 @@ Never: holds a record across an await.
 import math
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -25,6 +24,7 @@ from kgroup.journal import Polled, Sink
 from kgroup.net.ports import Clock
 from kgroup.offsets.ledger import Handout
 from kgroup.types import Claim, DoneAt, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Pace", "Reading", "Wanted"]
 

@@ -7,11 +7,12 @@ decides where reading goes on after an error; the reader does.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from kgroup.errors import ArgumentError, DeserializationError
 from kgroup.types import Claim, DeserializeErrorPolicy, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.records import Headers, RecordFields, TimestampType
 
 __all__ = ["RECORD", "Deserializer", "Formats", "Record", "raw"]

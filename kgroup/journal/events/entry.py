@@ -4,10 +4,10 @@ Decides: what a stamp is.
 Never: makes one; a sink does, it has the clocks.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgroup.journal.events.vocabulary import Event
+from kgroup.values import dataclass
 
 __all__ = ["Entry", "Source"]
 

@@ -5,11 +5,11 @@ Never: carries partitions that move; that is `ownership`.
 KIPs: 345 (instance ids), 429 and 792 (owned partitions and their generation).
 """
 
-from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from kgroup.journal.events.ownership import Phase
 from kgroup.types import Leave, MemberState, RebalanceProtocol, TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "BROKER",

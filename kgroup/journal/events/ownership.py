@@ -5,10 +5,10 @@ Never: speaks of records.
 KIPs: 429.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgroup.types import ChangeKind, Claim, TopicPartition
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

@@ -7,10 +7,10 @@ Never: carries a record; offsets only.
 has then logged too much, never too little, and no record can be used that no log knows.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from kgroup.types import Claim
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [

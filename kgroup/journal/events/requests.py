@@ -4,10 +4,10 @@ Decides: which fields of a message are worth a line.
 Never: carries bodies, keys or credentials.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kgroup.codes import ApiKey
+from kgroup.values import dataclass
 
 __all__ = [
     "AnswerReceived",

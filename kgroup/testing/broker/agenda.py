@@ -11,7 +11,8 @@ themselves.
 import heapq
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from kgroup.values import dataclass
 
 __all__ = ["Agenda", "Bell", "Timer"]
 

@@ -6,9 +6,10 @@ Never: knows bytes or connections; `kgroup.testing.broker.server` pairs tickets 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeAlias
 
+from kgroup.values import dataclass
 from kgroup.wire.schema import Message
 
 __all__ = [

@@ -4,13 +4,12 @@ Decides: nothing.
 Never: holds topics, logs or groups.
 """
 
-from dataclasses import dataclass
-
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Outbox
 from kgroup.testing.broker.mint import Mint
 from kgroup.testing.broker.releases import CoordinatorKind, Release
 from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.values import dataclass
 
 __all__ = ["Context"]
 

@@ -5,7 +5,6 @@ Never: changes the group.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from kgroup.errors import DecodeError
@@ -13,6 +12,7 @@ from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError, topics_of
 from kgroup.types import OffsetAndMetadata, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import decode_assignment
 
 __all__ = ["GroupView", "MemberView", "seen_group", "seen_member", "settled"]

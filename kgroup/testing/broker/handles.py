@@ -4,7 +4,6 @@ Decides: which change of the cluster each verb stands for.
 Never: keeps state; a handle looks at the cluster anew each time, so it may be kept and reused.
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from kgroup.codes import error_name
@@ -12,6 +11,7 @@ from kgroup.testing.broker.cluster.cluster import Node, Partition
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.records import Headers, NewRecord, encode_batch
 
 __all__ = ["Appendable", "NodeHandle", "PartitionHandle", "StoredRecord"]

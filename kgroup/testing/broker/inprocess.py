@@ -16,7 +16,7 @@ Clients that want sockets get them for as long as a block lasts:
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Self, TypeVar
 
 from kgroup.net.ports import Dial
@@ -36,6 +36,7 @@ from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.broker.waiting import until, wait_until
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.schema import Request
 
 __all__ = ["InProcessBroker", "Served"]

@@ -8,12 +8,12 @@ KIPs: 35, 896 (what 4.0 dropped).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
 from kgroup.codes import ApiKey
+from kgroup.values import dataclass
 from kgroup.wire.frames import request_class
 
 __all__ = ["NEWEST", "RELEASES", "CoordinatorKind", "Release", "release_named"]

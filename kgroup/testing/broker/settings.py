@@ -6,7 +6,7 @@ that the offsets topic has 4 partitions.
 Never: holds what a test does to a running cluster; those are calls of `InProcessBroker`.
 """
 
-from dataclasses import dataclass
+from kgroup.values import dataclass
 
 __all__ = ["BrokerSettings"]
 

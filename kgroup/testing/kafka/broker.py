@@ -10,7 +10,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 
 from kgroup.errors import IllegalStateError
@@ -26,6 +26,7 @@ from kgroup.testing.kafka.jars import (
 from kgroup.testing.kafka.local import FOLDER_PREFIX, LocalKafka, start_local
 from kgroup.testing.kafka.secured import Certificates, SecureAccess
 from kgroup.testing.kafka.supply import find_program
+from kgroup.values import dataclass
 
 __all__ = ["BrokerProcess", "BrokerState", "down", "status", "up"]
 

@@ -8,11 +8,12 @@ Sources: KIP-500 (KRaft), KIP-848 (group.consumer.*), KIP-932 (share.coordinator
 import secrets
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePath
 
 from kgroup.errors import ConfigError
 from kgroup.testing.kafka.secured import LISTENERS, Certificates, secure_properties
+from kgroup.values import dataclass
 
 __all__ = [
     "BROKER_COUNTS",

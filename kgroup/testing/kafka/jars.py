@@ -17,11 +17,11 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from kgroup.errors import ConfigError, MissingExtraError, UnsupportedError
+from kgroup.values import dataclass
 
 __all__ = [
     "DEFAULT_VERSION",

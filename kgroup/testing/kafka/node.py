@@ -7,13 +7,13 @@ Never: waits until it is ready; that is a question to the whole cluster (`ready`
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kgroup.errors import KGroupError
 from kgroup.testing.kafka.config import ClusterPlan, NodePlan, server_properties
 from kgroup.testing.kafka.jars import Java
 from kgroup.testing.kafka.secured import scram_users
+from kgroup.values import dataclass
 
 __all__ = ["QUICK_JVM", "KafkaStartError", "Node", "Program"]
 

@@ -17,7 +17,6 @@ import importlib.util
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path, PurePath
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from typing import Any, Final, TypeVar
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, ConfigError, MissingExtraError
 from kgroup.testing.kafka.ready import Probe, parse_bootstrap
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     AclCreation,
     CreateAclsRequest,

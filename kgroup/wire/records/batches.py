@@ -10,12 +10,12 @@ place, so one loop serves them all, mixed as they come; `message_sets` reads the
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from crc32c import crc32c
 
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
+from kgroup.values import dataclass
 from kgroup.wire.compression import MAX_OUTPUT, Codec, decompress
 from kgroup.wire.records import header as layout
 from kgroup.wire.records.columns import RecordColumns

@@ -6,11 +6,11 @@ Never: assigns offsets (the broker does), sequence numbers or timestamps (the ca
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from crc32c import crc32c
 
 from kgroup.errors import LocalProtocolError
+from kgroup.values import dataclass
 from kgroup.wire.compression import Codec, compress
 from kgroup.wire.records import header as layout
 from kgroup.wire.records.columns import Headers

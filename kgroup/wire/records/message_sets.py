@@ -7,11 +7,11 @@ Never: writes one.
 
 import struct
 import zlib
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
+from kgroup.values import dataclass
 from kgroup.wire.compression import MAX_OUTPUT, Codec, decompress
 from kgroup.wire.records import header as layout
 from kgroup.wire.records.columns import RecordColumns

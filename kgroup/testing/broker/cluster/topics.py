@@ -26,7 +26,7 @@ Apache Kafka 4.3; two defaults are what holds here rather than Kafka's
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -34,6 +34,7 @@ from typing import Final, NamedTuple
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.logs.log import Log
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = [
     "OFFSETS_TOPIC",

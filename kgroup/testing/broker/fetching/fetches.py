@@ -8,7 +8,6 @@ Never: knows records; `reading` and the log do.
 An unknown topic or partition is no reason not to wait, as long as there is another one to wait for.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from kgroup.testing.broker.fetching.plans import Plan, plan
 from kgroup.testing.broker.fetching.reading import Reader, unknown
 from kgroup.testing.broker.fetching.sessions import SessionCache
 from kgroup.testing.broker.fetching.wanted import Place, Terms, Wanted
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     FetchableTopicResponse,
     FetchNodeEndpoint,

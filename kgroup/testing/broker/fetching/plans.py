@@ -8,7 +8,6 @@ the first one answered after the second has come is refused as a duplicate.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from kgroup.codes import ErrorCode
@@ -28,6 +27,7 @@ from kgroup.testing.broker.fetching.wanted import (
     forgotten_in,
     wanted_in,
 )
+from kgroup.values import dataclass
 from kgroup.wire.messages import FetchRequest, PartitionData
 
 __all__ = ["Full", "Incremental", "Outcome", "Plan", "Refused", "Sessionless", "plan"]

@@ -9,11 +9,12 @@ records goes to the end, so that the others have their turn before it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.fetching.wanted import NameOf, Place, Wanted
+from kgroup.values import dataclass
 from kgroup.wire.messages import PartitionData
 
 __all__ = ["FINAL_EPOCH", "INITIAL_EPOCH", "Session", "SessionCache", "Told", "next_epoch"]

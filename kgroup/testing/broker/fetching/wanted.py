@@ -11,10 +11,10 @@ in which version, and how far the fetcher may read. Never: knows leaders.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgroup.testing.broker.logs.log import Log
+from kgroup.values import dataclass
 from kgroup.wire.messages import FetchPartition, FetchRequest
 from kgroup.wire.vocabulary import ZERO_UUID
 

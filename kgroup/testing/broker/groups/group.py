@@ -8,13 +8,14 @@ Never: sets timers or answers requests; `rounds` does.
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.agenda import Timer
 from kgroup.testing.broker.groups.member import Member
 from kgroup.testing.broker.mint import bucket_order, trie_order
 from kgroup.testing.broker.releases import CoordinatorKind
+from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = ["Group", "Phase"]

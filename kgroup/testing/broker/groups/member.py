@@ -11,10 +11,11 @@ more than is there. Never: judges what comes after the user data; no broker does
 
 import struct
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from kgroup.testing.broker.agenda import Timer
+from kgroup.values import dataclass
 
 __all__ = ["Member", "UnreadableMetadataError", "Waiting", "topics_of"]
 

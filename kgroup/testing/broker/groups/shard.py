@@ -8,7 +8,7 @@ Never: decides which broker has the partition; `coordinators` does.
 
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.agenda import Timer
@@ -20,6 +20,7 @@ from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError
 from kgroup.testing.broker.groups.rounds import Rounds, subscribed_topics
 from kgroup.testing.broker.groups.syncing import Syncing
 from kgroup.testing.broker.offsets.store import OffsetStore, Retention
+from kgroup.values import dataclass
 
 __all__ = ["Shard", "StoredGroup"]
 

@@ -6,13 +6,13 @@ Never: changes a batch or a log.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
+from kgroup.values import dataclass
 from kgroup.wire.compression import MAX_OUTPUT, decompress
 from kgroup.wire.records import BatchView, RecordColumns
 from kgroup.wire.records import header as layout

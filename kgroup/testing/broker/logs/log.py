@@ -10,7 +10,6 @@ holds the high watermark back (`hold_back`).
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
@@ -27,6 +26,7 @@ from kgroup.testing.broker.logs.stored import (
     stamped,
     without,
 )
+from kgroup.values import dataclass
 from kgroup.wire.records import BatchView
 
 __all__ = ["AppendResult", "Found", "Log"]

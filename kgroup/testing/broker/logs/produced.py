@@ -4,7 +4,6 @@ Decides: what each partition is answered.
 Never: appends.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from kgroup.codes import ErrorCode
@@ -12,6 +11,7 @@ from kgroup.testing.broker.asked import Asked
 from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.cluster.topics import Partition
 from kgroup.testing.broker.logs.log import AppendResult
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,

@@ -10,10 +10,11 @@ the last five batches.
 
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from kgroup.codes import ErrorCode
+from kgroup.values import dataclass
 from kgroup.wire.records import BatchView, ControlRecord, ControlType, control_type
 
 __all__ = ["AbortedTransaction", "Producer", "Producers", "Remembered"]

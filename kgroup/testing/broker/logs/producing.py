@@ -8,7 +8,7 @@ KIP-98 (transactions), 467 (records at fault), 516 (topic ids), 890 (transaction
 joined by writing), 951 (the present leader).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from kgroup.testing.broker.logs.produced import Outcome, respond
 from kgroup.testing.broker.logs.stored import read_batch
 from kgroup.testing.broker.transactions.coordinator import TransactionCoordinators
 from kgroup.testing.broker.transactions.transaction import Identity
+from kgroup.values import dataclass
 from kgroup.wire.compression import Codec
 from kgroup.wire.messages import PartitionProduceData, ProduceRequest, TopicProduceData
 from kgroup.wire.records import BatchView

@@ -11,9 +11,10 @@ epoch ends. Never: fences anybody; the handlers compare epochs of requests.
 import struct
 from bisect import bisect_right
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
+from kgroup.values import dataclass
 from kgroup.wire.compression import compress
 from kgroup.wire.records import (
     BatchHeader,

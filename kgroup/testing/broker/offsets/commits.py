@@ -9,7 +9,6 @@ Never: decides which commit counts; `store` does. Never judges a producer; `prod
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from kgroup.codes import ErrorCode
@@ -24,6 +23,7 @@ from kgroup.testing.broker.offsets.reading import Outcome, Row, by_topic, sort_o
 from kgroup.testing.broker.offsets.store import Committed
 from kgroup.testing.broker.transactions.coordinator import TransactionCoordinators
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,

@@ -12,7 +12,6 @@ first listed; as real brokers merge their two lists. Never: judges anything but 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from kgroup.codes import ErrorCode
@@ -21,6 +20,7 @@ from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.testing.broker.offsets.store import OffsetStore
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     OffsetCommitRequestPartition,
     OffsetFetchRequest,

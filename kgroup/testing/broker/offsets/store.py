@@ -17,7 +17,7 @@ something to check, so that an idle broker is idle.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -25,6 +25,7 @@ from kgroup.testing.broker.agenda import Timer
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Committed", "Kept", "OffsetStore", "Retention", "is_subscribed"]
 

@@ -10,12 +10,12 @@ Never: waits, or knows what a request means; `switchboard` takes it to the core.
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
 from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError, UnsupportedVersionError
+from kgroup.values import dataclass
 from kgroup.wire.frames import (
     FrameSplitter,
     RequestHeader,

@@ -7,11 +7,11 @@ Never: decides which of several rules acts; `faults` does.
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kgroup.testing.broker.server.line import Line, Question, Slot
 from kgroup.testing.broker.server.refusals import blamed, refusal
+from kgroup.values import dataclass
 from kgroup.wire.messages import MetadataRequest
 from kgroup.wire.schema import Message, Request
 

@@ -15,7 +15,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from threading import RLock
 from typing import Any, Final
@@ -28,6 +27,7 @@ from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.server.faults import Answers, Error, HeldRequests, delay_of
 from kgroup.testing.broker.server.line import Line, Question, Slot
 from kgroup.testing.broker.server.refusals import refusal
+from kgroup.values import dataclass
 from kgroup.wire.messages import FetchResponse
 from kgroup.wire.schema import Message, Request
 

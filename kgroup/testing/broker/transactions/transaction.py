@@ -13,7 +13,7 @@ Markers: The marks that end a transaction in each of its partitions (KIP-98). De
 where; a partition without a leader that is up has to wait. Never: decides how a transaction ends.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC, Cluster
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.types import TopicPartition
+from kgroup.values import dataclass
 
 __all__ = ["Identity", "Markers", "Phase", "Transaction", "judge_end", "judge_init"]
 
