@@ -333,8 +333,8 @@ class CommitOutcome:
         failed = sorted(self.failed().items())
         named = [f"{tp} {each.status.value} ({each.reason})" for tp, each in failed[:_NAMED]]
         named += [f"{len(failed) - _NAMED} more"] if len(failed) > _NAMED else []
-        told = f": {'; '.join(named)}" if named else ""
-        return f"CommitOutcome({counts or 'nothing'}{told})"
+        details = f": {'; '.join(named)}" if named else ""
+        return f"CommitOutcome({counts or 'nothing'}{details})"
 
     @property
     def ok(self) -> bool:

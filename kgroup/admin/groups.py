@@ -243,15 +243,15 @@ def _read(
         BrokerError: the group is refused.
         DecodeError: the answer is not about the group, or leaves out what was asked (N13).
     """
-    told = read_offset_fetch(answer, group_id)
-    if told.code:
-        raise refusal(ApiKey.OFFSET_FETCH, told.code, (group_id,))
+    fetched = read_offset_fetch(answer, group_id)
+    if fetched.code:
+        raise refusal(ApiKey.OFFSET_FETCH, fetched.code, (group_id,))
     for tp in asked:
-        if tp not in told.partitions:
+        if tp not in fetched.partitions:
             raise DecodeError("OffsetFetch answer", f"not exactly one row for {tp}")
     offsets: dict[TopicPartition, OffsetAndMetadata | None] = {}
     errors: dict[TopicPartition, BrokerError] = {}
-    for tp, each in told.partitions.items():
+    for tp, each in fetched.partitions.items():
         if each.code:
             errors[tp] = refusal(ApiKey.OFFSET_FETCH, each.code, (group_id, str(tp)))
         else:

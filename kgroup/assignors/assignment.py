@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 
-from kgroup.assignors.claims import Holdings, settle, stated_claim
+from kgroup.assignors.claims import SettledClaims, settle, stated_claim
 from kgroup.assignors.member import Member
 from kgroup.assignors.numbering import PartitionNumbering
 from kgroup.errors import AssignmentError
@@ -48,23 +48,23 @@ class GroupAssignment:
 
 
 def withhold(
-    target: Mapping[str, Sequence[int]], holdings: Holdings, partitions: PartitionNumbering
+    target: Mapping[str, Sequence[int]], settled: SettledClaims, partitions: PartitionNumbering
 ) -> GroupAssignment:
     """Take from a target whatever another member has to hand back first.
 
     Args:
         target: every member's id -> the partitions it shall have in the end, as indices.
-        holdings: what members hold now.
+        settled: what members hold now.
         partitions: what the indices mean.
     """
-    if not holdings.disputed and not any(holdings.held.values()):
+    if not settled.disputed and not any(settled.held.values()):
         return assigned(target, partitions)
     nobody = len(target)
     owner = array("i", [nobody]) * len(partitions)
     for place, member_id in enumerate(target):
-        for index in holdings.held.get(member_id, ()):
+        for index in settled.held.get(member_id, ()):
             owner[index] = place
-    for index in holdings.disputed:
+    for index in settled.disputed:
         owner[index] = -1
     given: dict[str, Sequence[TopicPartition]] = {}
     withheld: dict[TopicPartition, str | None] = {}
@@ -174,8 +174,8 @@ class Draft:
         }
         if protocol is RebalanceProtocol.COOPERATIVE:
             indices = {who: self._partitions.indices_of(tps) for who, tps in given.items()}
-            holdings = settle(self._members, stated_claim, self._partitions, self._generation_id)
-            first = withhold(indices, holdings, self._partitions)
+            settled = settle(self._members, stated_claim, self._partitions, self._generation_id)
+            first = withhold(indices, settled, self._partitions)
             given, withheld = first.partitions, withheld | dict(first.withheld)
         return GroupAssignment(
             MappingProxyType(dict(given)),

@@ -23,7 +23,14 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.user_data import decode_cooperative_user_data, decode_sticky_user_data
 
-__all__ = ["Holdings", "MemberClaim", "cooperative_claim", "settle", "stated_claim", "sticky_claim"]
+__all__ = [
+    "MemberClaim",
+    "SettledClaims",
+    "cooperative_claim",
+    "settle",
+    "stated_claim",
+    "sticky_claim",
+]
 
 NO_GENERATION = -1  # older than every generation there is
 
@@ -42,7 +49,7 @@ class MemberClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class SettledClaims:
     """The claims of a group, settled; partitions are given by their place in the group's order.
 
     Args:
@@ -99,7 +106,7 @@ def settle(
     claim: Callable[[Member], MemberClaim],
     partitions: PartitionNumbering,
     generation_id: int | None = None,
-) -> Holdings:
+) -> SettledClaims:
     """Decide which claims count.
 
     Args:
@@ -118,7 +125,7 @@ def settle(
         generations[member.member_id] = NO_GENERATION if since is None or untrue else since
     contested = _claimed_twice(held.values(), len(partitions))
     if not contested:
-        return Holdings(held, {})
+        return SettledClaims(held, {})
     newest: dict[int, tuple[int, set[str]]] = {}
     for who, generation in generations.items():
         for index in contested.intersection(held[who]):
@@ -132,7 +139,7 @@ def settle(
             won = [at for at in contested.intersection(indices) if newest[at][1] == {who}]
             held[who] = sorted({*won, *(at for at in indices if at not in contested)})
     disputed = {at: frozenset(who) for at, (_, who) in sorted(newest.items()) if len(who) > 1}
-    return Holdings(held, disputed)
+    return SettledClaims(held, disputed)
 
 
 def _claimed_twice(claimed: Iterable[Sequence[int]], count: int) -> set[int]:

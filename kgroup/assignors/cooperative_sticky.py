@@ -33,8 +33,8 @@ class CooperativeStickyAssignor:
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions, withholding what another member holds."""
-        holdings = settle(group.members, cooperative_claim, group.partitions, group.generation_id)
-        return withhold(plan_sticky(group, holdings), holdings, group.partitions)
+        settled = settle(group.members, cooperative_claim, group.partitions, group.generation_id)
+        return withhold(plan_sticky(group, settled), settled, group.partitions)
 
     def encode_user_data(
         self,

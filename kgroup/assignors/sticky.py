@@ -29,8 +29,8 @@ class StickyAssignor:
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions."""
         claim = partial(sticky_claim, names={})
-        holdings = settle(group.members, claim, group.partitions, group.generation_id)
-        target = plan_sticky(group, holdings)
+        settled = settle(group.members, claim, group.partitions, group.generation_id)
+        target = plan_sticky(group, settled)
         return assigned(target, group.partitions)
 
     def encode_user_data(

@@ -11,7 +11,7 @@ KIPs: 54, 881.
 from collections import Counter
 from collections.abc import Sequence
 
-from kgroup.assignors.claims import Holdings
+from kgroup.assignors.claims import SettledClaims
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member
 from kgroup.values import dataclass
@@ -53,10 +53,10 @@ class Census:
         return Counter(map(self.class_of.__getitem__, indices))
 
     def owned(
-        self, holdings: Holdings, walk: Sequence[Member]
+        self, settled: SettledClaims, walk: Sequence[Member]
     ) -> tuple[list[list[int]], list[dict[int, int]]]:
         """Return, per member, what it holds of its topics, and how much of it of each class."""
-        owned = [holdings.held.get(member.member_id, []) for member in walk]
+        owned = [settled.held.get(member.member_id, []) for member in walk]
         counts = [self.count(indices) for indices in owned]
         for kind, members in enumerate(self.members):
             mine = set(self.audiences[kind])

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from operator import itemgetter
 
-from kgroup.assignors.claims import Holdings
+from kgroup.assignors.claims import SettledClaims
 from kgroup.assignors.group import GroupSubscription, group_racks_matter
 from kgroup.assignors.member import Member
 from kgroup.assignors.sticky_balance import find_levels
@@ -224,7 +224,7 @@ class _Line:
 
 def improve_racks(
     group: GroupSubscription,
-    holdings: Holdings,
+    settled: SettledClaims,
     walk: Sequence[Member],
     given: Mapping[str, Sequence[int]],
     *,
@@ -234,7 +234,7 @@ def improve_racks(
 
     Args:
         group: partitions and racks, which matter (see `group_racks_matter`).
-        holdings: what members hold now.
+        settled: what members hold now.
         walk: the members that subscribe to something, all to the same, in the order of ties.
         given: member id -> indices of its partitions; everything to somebody of the walk, and
             as evenly as possible.
@@ -245,7 +245,7 @@ def improve_racks(
         Member id -> indices of its partitions, in order.
     """
     census = take_census(group, walk, racks=True)
-    owned, own = census.owned(holdings, walk)
+    owned, own = census.owned(settled, walk)
     weights = Weights(move=1, far=len(group.partitions) + 1)
     shares = [settle_level(census, level, own, weights, limit) for level in find_levels(census)]
     now = [given.get(member.member_id, ()) for member in walk]
@@ -290,37 +290,37 @@ def _given(
 
 
 def plan_equal(
-    group: GroupSubscription, holdings: Holdings, walk: Sequence[Member]
+    group: GroupSubscription, settled: SettledClaims, walk: Sequence[Member]
 ) -> Mapping[str, Sequence[int]]:
     """Return member id -> indices of its partitions, in order.
 
     Args:
         group: partitions and racks.
-        holdings: what members hold now.
+        settled: what members hold now.
         walk: the members that subscribe to something, in the order of step 1; all to the same.
     """
     near = group.replica_racks() if group_racks_matter(group) else None
     places = Places(walk, len(group.partitions))
-    _keep(group, holdings, places, near)
+    _keep(group, settled, places, near)
     free = _not_kept(places.given, len(group.partitions))
     places.sort()
     if near is not None:
         free = give_near(places, free, near)
     places.give_rest(free)
     target = {who: _in_order(indices) for who, indices in places.given.items()}
-    return target if near is None else improve_racks(group, holdings, walk, target)
+    return target if near is None else improve_racks(group, settled, walk, target)
 
 
 def _keep(
     group: GroupSubscription,
-    holdings: Holdings,
+    settled: SettledClaims,
     places: Places,
     near: Sequence[frozenset[str]] | None,
 ) -> None:
     """Let every member keep its share of what it holds: low partition numbers first."""
     numbers: Sequence[int] = ()
     for member in places.members:
-        mine = holdings.held.get(member.member_id, [])
+        mine = settled.held.get(member.member_id, [])
         if near is not None and member.rack is not None:
             mine = [index for index in mine if member.rack in near[index]]
         room = places.room_to_keep(len(mine))

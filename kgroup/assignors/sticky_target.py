@@ -7,7 +7,7 @@ KIPs: 54, 341.
 
 from collections.abc import Mapping, Sequence
 
-from kgroup.assignors.claims import Holdings
+from kgroup.assignors.claims import SettledClaims
 from kgroup.assignors.group import GroupSubscription, group_racks_matter
 from kgroup.assignors.member import Member
 from kgroup.assignors.sticky_balance import find_levels
@@ -22,7 +22,7 @@ __all__ = ["plan_sticky", "plan_unequal"]
 
 def plan_unequal(
     group: GroupSubscription,
-    holdings: Holdings,
+    settled: SettledClaims,
     walk: Sequence[Member],
     *,
     limit: int = SEARCH_LIMIT,
@@ -31,13 +31,13 @@ def plan_unequal(
 
     Args:
         group: partitions, subscribers and racks.
-        holdings: what members hold now.
+        settled: what members hold now.
         walk: the members that subscribe to something, in the order that decides ties.
         limit: of the search for the fewest moves, in arcs looked at. Beyond it the result is as
             balanced, but may move more than necessary.
     """
     census = take_census(group, walk, racks=group_racks_matter(group))
-    owned, own = census.owned(holdings, walk)
+    owned, own = census.owned(settled, walk)
     weights = Weights(move=len(group.partitions) + 1, far=1)
     shares: list[Shares] = []
     for level in find_levels(census):
@@ -48,7 +48,7 @@ def plan_unequal(
 
 
 def plan_sticky(
-    group: GroupSubscription, holdings: Holdings, walk: Sequence[Member] | None = None
+    group: GroupSubscription, settled: SettledClaims, walk: Sequence[Member] | None = None
 ) -> dict[str, Sequence[int]]:
     """Return member id -> indices of its partitions, in order, for every member of the group.
 
@@ -57,14 +57,14 @@ def plan_sticky(
 
     Args:
         group: members, partitions and racks.
-        holdings: what members hold now.
+        settled: what members hold now.
         walk: the members in the order that decides ties, None for the group's own order.
     """
     known = group.topics.keys()
     active = [m for m in (walk or group.members) if not known.isdisjoint(m.topics)]
     target: Mapping[str, Sequence[int]] = {}
     if active and all(len(each.members) == len(active) for each in group.audiences):
-        target = plan_equal(group, holdings, active)
+        target = plan_equal(group, settled, active)
     elif active:
-        target = plan_unequal(group, holdings, active)
+        target = plan_unequal(group, settled, active)
     return {m.member_id: target.get(m.member_id, ()) for m in group.members}

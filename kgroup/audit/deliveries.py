@@ -182,13 +182,13 @@ class Deliveries:
     ) -> Iterator[Finding]:
         """Report a delivery whose count does not fit its offsets."""
         tp, off = event.claim.tp, event.count - span
-        told = f"{event.count} records delivered for the {span} offsets {event.first}-{event.last}"
+        text = f"{event.count} records delivered for the {span} offsets {event.first}-{event.last}"
         if off > 0:
             account.duplicated += off
-            yield Finding(ProblemKind.DUPLICATED, told, (entry,), tp, count=off)
+            yield Finding(ProblemKind.DUPLICATED, text, (entry,), tp, count=off)
         elif off < 0 and tp.topic not in self._truth.sparse and self._truth.produced is None:
             account.short -= off
-            yield Finding(ProblemKind.LOST, told, (entry,), tp, count=-off)
+            yield Finding(ProblemKind.LOST, text, (entry,), tp, count=-off)
 
     def _close(self, tp: TopicPartition, account: Account) -> Iterator[Finding]:
         low, high = self._truth.bounds.get(tp, (None, None))

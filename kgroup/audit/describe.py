@@ -77,7 +77,7 @@ def event_log_page() -> str:
     return "\n".join(
         (
             _HEAD,
-            _table("The stamp", (*_told(Source, Source._fields), *_stamp())),
+            _table("The stamp", (*_documented(Source, Source._fields), *_stamp())),
             "## Events",
             *(_event(event) for event in EVENT_CLASSES),
             _JUDGES,
@@ -139,14 +139,14 @@ def _stamp() -> Iterator[tuple[str, str]]:
 
 def _arguments(cls: type[Event | Entry | PartitionVerdict]) -> Iterator[tuple[str, str]]:
     """Return each field with the words of the docstring's Args."""
-    return _told(cls, [field.name for field in fields(cls)])
+    return _documented(cls, [field.name for field in fields(cls)])
 
 
-def _told(cls: type[object], names: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _documented(cls: type[object], names: Iterable[str]) -> Iterator[tuple[str, str]]:
     _, _, section = _doc(cls).partition("\nArgs:\n")
-    told = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE))
+    documented = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE))
     for name in names:
-        yield name, " ".join(told.get(name, "as its name says").split())
+        yield name, " ".join(documented.get(name, "as its name says").split())
 
 
 def _doc(thing: object) -> str:

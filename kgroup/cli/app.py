@@ -63,12 +63,12 @@ def _app(words: Collection[str]) -> typer.Typer:
         add_completion=False,
     )
     app.callback()(_only_verbs)
-    for name, (told, load) in _VERBS.items():
-        work = load(told) if name in words else _unnamed
+    for name, (purpose, load) in _VERBS.items():
+        work = load(purpose) if name in words else _unnamed
         if isinstance(work, typer.Typer):
             app.add_typer(work, name=name)
         else:
-            app.command(name, help=None if name in words else told)(work)
+            app.command(name, help=None if name in words else purpose)(work)
     return app
 
 
@@ -79,50 +79,50 @@ def _unnamed() -> None:
 # -- each is loaded when it is named -------------------------------------------------------------
 
 
-def _demo(_told: str) -> Callable[..., None]:
+def _demo(_purpose: str) -> Callable[..., None]:
     from kgroup.cli import demo  # noqa: PLC0415
 
     return demo.demo
 
 
-def _audit(_told: str) -> Callable[..., None]:
+def _audit(_purpose: str) -> Callable[..., None]:
     from kgroup.cli import audit  # noqa: PLC0415
 
     return audit.verdict
 
 
-def _consume(_told: str) -> Callable[..., None]:
+def _consume(_purpose: str) -> Callable[..., None]:
     from kgroup.cli import consume  # noqa: PLC0415
 
     return verb(consume.print_records)
 
 
-def _produce(_told: str) -> Callable[..., None]:
+def _produce(_purpose: str) -> Callable[..., None]:
     from kgroup.cli import produce  # noqa: PLC0415
 
     return verb(produce.produce)
 
 
-def _lag(_told: str) -> Callable[..., None]:
+def _lag(_purpose: str) -> Callable[..., None]:
     from kgroup.cli import lag  # noqa: PLC0415
 
     return verb(lag.lag)
 
 
-def _broker(told: str) -> typer.Typer:
+def _broker(purpose: str) -> typer.Typer:
     from kgroup.cli import broker  # noqa: PLC0415
 
-    app = typer.Typer(help=told, no_args_is_help=True, add_completion=False)
+    app = typer.Typer(help=purpose, no_args_is_help=True, add_completion=False)
     app.command("up")(broker.up)
     app.command("down")(broker.down)
     app.command("status")(broker.status)
     return app
 
 
-def _groups(told: str) -> typer.Typer:
+def _groups(purpose: str) -> typer.Typer:
     from kgroup.cli import groups, groups_offers  # noqa: PLC0415
 
-    app = typer.Typer(help=told, add_completion=False)
+    app = typer.Typer(help=purpose, add_completion=False)
     app.command("list")(verb(groups.listing))
     app.command("show")(verb(groups.show))
     app.command("offers")(verb(groups_offers.offers))
@@ -131,30 +131,30 @@ def _groups(told: str) -> typer.Typer:
     return app
 
 
-def _topics(told: str) -> typer.Typer:
+def _topics(purpose: str) -> typer.Typer:
     from kgroup.cli import topics  # noqa: PLC0415
 
-    app = typer.Typer(help=told, add_completion=False)
+    app = typer.Typer(help=purpose, add_completion=False)
     app.command("list")(verb(topics.listing))
     app.command("create")(verb(topics.create))
     app.command("delete")(verb(topics.delete))
     return app
 
 
-def _assignors(told: str) -> typer.Typer:
+def _assignors(purpose: str) -> typer.Typer:
     from kgroup.cli import assignors, assignors_check  # noqa: PLC0415
 
-    app = typer.Typer(help=told, add_completion=False)
+    app = typer.Typer(help=purpose, add_completion=False)
     app.command("list")(verb(assignors.listing))
     app.command("simulate")(verb(assignors.simulate))
     app.command("check")(verb(assignors_check.check))
     return app
 
 
-def _marshal(told: str) -> typer.Typer:
+def _marshal(purpose: str) -> typer.Typer:
     from kgroup.cli import marshal, marshal_admin  # noqa: PLC0415
 
-    app = typer.Typer(help=told, no_args_is_help=True, add_completion=False)
+    app = typer.Typer(help=purpose, no_args_is_help=True, add_completion=False)
     app.command("init")(verb(marshal.init))
     app.command("state")(verb(marshal.state))
     app.command("watch")(verb(marshal.watch))
@@ -169,11 +169,11 @@ class _Verb(NamedTuple):
     """One word of the list.
 
     Args:
-        told: what the list says of it.
+        purpose: what the list says of it.
         load: returns what does it, or the verbs below it, for what is told.
     """
 
-    told: str
+    purpose: str
     load: Callable[[str], Callable[..., None] | typer.Typer]
 
 

@@ -217,8 +217,8 @@ def simulate(asked: Simulation, common: Common) -> None:
         if run.assumed is not None:
             screen(stderr=True).print(f"note: {on_one_line(run.assumed)}", markup=False)
     if asked.live is not None:
-        told = f"group {asked.live} was only asked about, nothing was changed"
-        screen(stderr=True).print(told, markup=False)
+        text = f"group {asked.live} was only asked about, nothing was changed"
+        screen(stderr=True).print(text, markup=False)
     if any(run.error for run in runs):
         raise typer.Exit(1)
 

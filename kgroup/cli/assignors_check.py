@@ -296,8 +296,8 @@ def _show(report: Report, console: Console) -> None:
         if report.passed
         else f"breaks {len(report.broken)} of {len(bound)} promises"
     )
-    told = f"{report.assignor} {verdict} ({report.examples:,} groups, seed {report.seed})"
-    console.print(Text(f"\n{told}", style="green" if report.passed else "bold red"))
+    text = f"{report.assignor} {verdict} ({report.examples:,} groups, seed {report.seed})"
+    console.print(Text(f"\n{text}", style="green" if report.passed else "bold red"))
 
 
 def _row(outcome: Outcome) -> tuple[Cell, ...]:

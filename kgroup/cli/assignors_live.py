@@ -141,8 +141,8 @@ def _topic(view: ClusterView, name: str, topic: TopicInfo | None) -> SimulatedTo
         text = f"{name} is described with partitions missing; try again"
         raise BrokerError(ApiKey.METADATA.name, ErrorCode.LEADER_NOT_AVAILABLE, text)
     racks = tuple(_racks(view, TopicPartition(name, number)) for number in numbers)
-    told = any(rack is not None for each in racks for rack in each)
-    return SimulatedTopic(len(numbers), racks if told else ())
+    known = any(rack is not None for each in racks for rack in each)
+    return SimulatedTopic(len(numbers), racks if known else ())
 
 
 def _racks(view: ClusterView, tp: TopicPartition) -> tuple[str | None, ...]:

@@ -172,23 +172,23 @@ def wanted_by(asked: Asked, common: Common, *, now: float) -> tuple[Wanted, Cons
         ArgumentError: see `wanted_of`.
         ConfigError: an option of the file cannot be used.
     """
-    reset_is_told = _RESET in options_of_file(common)
-    wanted = wanted_of(asked, now=now, reset_is_told=reset_is_told)
+    reset_is_given = _RESET in options_of_file(common)
+    wanted = wanted_of(asked, now=now, reset_is_given=reset_is_given)
     options: dict[str, object] = {}
-    if asked.start is not None or not reset_is_told:
+    if asked.start is not None or not reset_is_given:
         options[_RESET] = "latest" if wanted.start is OffsetSpec.LATEST else "earliest"
     if asked.isolation is not None:
         options["isolation_level"] = asked.isolation.value
     return wanted, consumer_config(common, group_id=asked.group, more=options)
 
 
-def wanted_of(asked: Asked, *, now: float, reset_is_told: bool = False) -> Wanted:
+def wanted_of(asked: Asked, *, now: float, reset_is_given: bool = False) -> Wanted:
     """Return what the options mean together.
 
     Args:
         asked: the options.
         now: seconds since the epoch.
-        reset_is_told: whether the file has an `auto_offset_reset`, which a group heeds.
+        reset_is_given: whether the file has an `auto_offset_reset`, which a group heeds.
 
     Raises:
         ArgumentError: they do not go together, or a place has none of the forms.
@@ -201,7 +201,7 @@ def wanted_of(asked: Asked, *, now: float, reset_is_told: bool = False) -> Wante
     start: Place | None
     if asked.start is not None:
         start = read_place("--from", asked.start, now=now)
-    elif asked.group is not None and reset_is_told:
+    elif asked.group is not None and reset_is_given:
         start = None
     else:
         latest = follows and asked.max_records is None

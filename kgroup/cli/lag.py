@@ -134,8 +134,8 @@ async def watch(
                 raise await claims.explained(cluster, asked.group, error) from None
             look = None
             if not waiting:
-                told = await claims.explained(cluster, asked.group, error)
-                screen(stderr=True).print(f"{told.message}; waiting for it", markup=False)
+                explained_by = await claims.explained(cluster, asked.group, error)
+                screen(stderr=True).print(f"{explained_by.message}; waiting for it", markup=False)
             waiting = True
         else:
             waiting = False

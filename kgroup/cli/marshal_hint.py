@@ -65,6 +65,6 @@ class ClaimsOf:
             found = {name: name in claiming for name in asked}
         except* (KGroupError, TimeoutError) as errors:
             why = first_of(errors)
-            told = f"whether a group without members is a Marshal group is not known: {why}"
-            screen(stderr=True).print(told, markup=False)
+            text = f"whether a group without members is a Marshal group is not known: {why}"
+            screen(stderr=True).print(text, markup=False)
         return found

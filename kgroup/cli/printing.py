@@ -254,7 +254,7 @@ class Gauge:
         if now - self._shown_at >= _REDRAW:
             rate = (self._records - self._shown) / (now - self._shown_at)
             self._shown_at, self._shown = now, self._records
-            self._stream.write(f"{_CLEAR}{self._told()}, {rate:,.0f}/s")
+            self._stream.write(f"{_CLEAR}{self._amount()}, {rate:,.0f}/s")
             self._stream.flush()
             self._visible = True
 
@@ -262,10 +262,10 @@ class Gauge:
         """Say how much it was in all."""
         self.clear()
         took = max(self._clock() - self._began_at, 0.001)
-        self._stream.write(f"{self._told()} in {took:.1f} s, {self._records / took:,.0f}/s\n")
+        self._stream.write(f"{self._amount()} in {took:.1f} s, {self._records / took:,.0f}/s\n")
         self._stream.flush()
 
-    def _told(self) -> str:
+    def _amount(self) -> str:
         return f"{self._records:,} records, {self._bytes / 1e6:,.1f} MB"
 
 

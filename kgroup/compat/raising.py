@@ -20,7 +20,14 @@ from kgroup.types import (
 )
 from kgroup.values import dataclass
 
-__all__ = ["Strategies", "Words", "as_told", "in_the_same_words", "is_over", "to_commit_again"]
+__all__ = [
+    "Strategies",
+    "Words",
+    "as_translated",
+    "in_the_same_words",
+    "is_over",
+    "to_commit_again",
+]
 
 Words: TypeAlias = Mapping[type[BaseException], type[Exception]]
 """Ours, and every kind of it that has no row of its own -> theirs, with our text."""
@@ -43,7 +50,7 @@ _NO_COORDINATOR: Final = frozenset(
 
 
 @contextmanager
-def as_told(translated: Callable[[BaseException], BaseException]) -> Iterator[None]:
+def as_translated(translated: Callable[[BaseException], BaseException]) -> Iterator[None]:
     """Raise what the body raises as another client would.
 
     Args:

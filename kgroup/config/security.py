@@ -141,7 +141,7 @@ def doubts_about_security(options: SecurityOptions) -> tuple[str, ...]:
     protocol, mechanism = _protocol(options), options.sasl_mechanism
     found: list[str] = []
     if protocol is SecurityProtocol.SASL_PLAINTEXT and isinstance(mechanism, SaslMechanism):
-        found += _told_in_the_clear(mechanism)
+        found += _sent_in_the_clear(mechanism)
     if protocol.has_tls and not options.ssl_check_hostname:
         found.append(
             "ssl_check_hostname is False: whoever has any certificate of a trusted authority can "
@@ -158,7 +158,7 @@ def doubts_about_security(options: SecurityOptions) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _told_in_the_clear(mechanism: SaslMechanism) -> list[str]:
+def _sent_in_the_clear(mechanism: SaslMechanism) -> list[str]:
     what = {SaslMechanism.PLAIN: "password", SaslMechanism.OAUTHBEARER: "token"}.get(mechanism)
     if what is None:
         return []

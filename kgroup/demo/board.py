@@ -157,14 +157,14 @@ class Board:
 
         An owner that was given nothing yet has no position; then the highest one told counts.
         """
-        told = [
+        reported = [
             row.status.positions[partition]
             for row in self.rows
             if row.status is not None
             and partition in row.owned
             and partition in row.status.positions
         ]
-        position = min(told, default=self.handled.get(partition))
+        position = min(reported, default=self.handled.get(partition))
         return None if position is None else max(0, self.ends.get(partition, 0) - position)
 
     @property
@@ -233,13 +233,13 @@ class Board:
             self._with_row(replace(row, status=status, condition=condition)),
             handled=MappingProxyType(handled),
         )
-        told = status.generation
-        if told is None or (self.generation is not None and told <= self.generation):
+        reported = status.generation
+        if reported is None or (self.generation is not None and reported <= self.generation):
             return board
         said = () if status.cause is None else (status.cause,)
         why = "; ".join((*self.reasons, *said)) or "no cause given"
-        board = replace(board, generation=told, reasons=())
-        return board.with_happening(f"generation {told}: {why}")
+        board = replace(board, generation=reported, reasons=())
+        return board.with_happening(f"generation {reported}: {why}")
 
     def with_ends(self, ends: Mapping[int, int]) -> "Board":
         """Note how far the producer is."""

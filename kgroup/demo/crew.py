@@ -159,8 +159,8 @@ class Crew:
                 line = await lines.receive_until(b"\n", _LONGEST_LINE)
                 with suppress(ValueError):
                     status = parse_status(line.decode())
-                    told = partial(Board.with_status, label=hand.plan.label, status=status)
-                    self._stage.change(told)
+                    change = partial(Board.with_status, label=hand.plan.label, status=status)
+                    self._stage.change(change)
 
     def _note(self, label: str, condition: Condition, text: str = "") -> None:
         self._stage.change(

@@ -86,7 +86,7 @@ class LineScreen:
     def __init__(self, console: Console, pause: float = 5.0) -> None:
         self._console = console
         self._pause = pause
-        self._told = 0
+        self._shown = 0
         self._next_at = 0.0
 
     def __enter__(self) -> Self:
@@ -102,9 +102,9 @@ class LineScreen:
 
     def show(self, board: Board) -> None:
         """Print what is new."""
-        for happening in board.happenings[self._told :]:
+        for happening in board.happenings[self._shown :]:
             self._print(f"{happening.at:6.1f} s  {happening.text}")
-        self._told = len(board.happenings)
+        self._shown = len(board.happenings)
         if board.at >= self._next_at:
             self._next_at = board.at + self._pause
             self._print(f"{board.at:6.1f} s  {summary(board)}")

@@ -71,7 +71,7 @@ class _Tenure:
     """One claim: what it may rely on, what it delivered, what it leaves to the next.
 
     Args:
-        told: it has been told what is committed, and relies on it no more.
+        informed: it has been told what is committed, and relies on it no more.
         bereft: what was committed before it was overruled before it was told.
     """
 
@@ -83,7 +83,7 @@ class _Tenure:
     done: int | None = None
     failed: bool = False
     sought: bool = False
-    told: bool = False
+    informed: bool = False
     bereft: bool = False
 
 
@@ -140,7 +140,7 @@ class Repeats:
             case PositionMoved(claim=claim):
                 self._moved(self._get(entry, claim), entry.event)
             case OffsetRead(claim=claim):
-                self._get(entry, claim).told = True
+                self._get(entry, claim).informed = True
             case CommitStep(stage=CommitStage.OK, claim=claim, offset=offset):
                 stands = self._stands.get(claim.tp, offset)
                 if stands is not None and stands >= offset:  # else it is overruled already
@@ -175,7 +175,7 @@ class Repeats:
         if latest is not None:
             here = self._tenures[latest]
             here.floor, here.committed, here.failed = None, None, True
-            here.bereft |= not here.told
+            here.bereft |= not here.informed
 
     def _get(self, entry: Entry, claim: Claim) -> _Tenure:
         key = (entry.source, claim)

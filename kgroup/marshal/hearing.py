@@ -151,8 +151,8 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
     others = others or (event.limits, event.waits) != (before.limits, before.waits)
     again = turn.now >= before.heard_at + FRESH
     mine = {topic for topic, who in event.presence.items() if member.who[0] in who}
-    told = any(member.who[0] not in before.presence.get(topic, {}) for topic in mine)
-    turn.replan = turn.replan or told or again or event.pause != before.pause
+    newcomer = any(member.who[0] not in before.presence.get(topic, {}) for topic in mine)
+    turn.replan = turn.replan or newcomer or again or event.pause != before.pause
     if others:
         _plan_within(turn, _MOMENT)
     logs = with_entries(member.logs, {event.partition: log})

@@ -338,11 +338,11 @@ class MarshalMember:
             draining=frozenset(claim.tp for claim in going),
             rebalances=self.rounds,
             cause=self.cause,
-            trouble=self.told_trouble or self.delay,
+            trouble=self.trouble_of_reads or self.delay,
         )
 
     @property
-    def told_trouble(self) -> Exception | None:
+    def trouble_of_reads(self) -> Exception | None:
         """What every read is to raise at present, None while nothing is."""
         return self.trouble or self.commit_trouble
 

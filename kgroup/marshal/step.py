@@ -288,10 +288,10 @@ def _take_losses(turn: Turn) -> None:
     member, lost = turn.member, tuple(sorted(turn.lost, key=lambda claim: claim.tp))
     turn.lost.clear()
     states = member.holdings.states
-    told = tuple(c for c in lost if states.get(c) in (HoldingState.HELD, HoldingState.DRAINING))
+    ended = tuple(c for c in lost if states.get(c) in (HoldingState.HELD, HoldingState.DRAINING))
     turn.put_holdings(member.holdings.after(HoldingTrigger.LOST, lost))
-    if told:
-        turn.call_listener(ChangeKind.LOST, removed=told)
+    if ended:
+        turn.call_listener(ChangeKind.LOST, removed=ended)
     if member.settings.whole_topics:
         topics = frozenset(claim.tp.topic for claim in lost)
         turn.member = replace(turn.member, forfeited=turn.member.forfeited | topics)

@@ -21,7 +21,7 @@ from kgroup.membership.returning import (
     claimed,
     let_go,
     look_again,
-    owe_told,
+    owe_round,
     owe_unheard,
     unheard_topics,
     unsettled_by_loss,
@@ -203,13 +203,13 @@ def _adopt(turn: Turn) -> None:
     holdings, added = holdings.acquire(usable)
     turn.put_identity(replace(member.identity, synced=True))
     turn.put_holdings(holdings)
-    told_now = tell_unasked(turn)
+    believed_now = tell_unasked(turn)
     turn.put_round(
         replace(
             turn.member.round,
             assigned=usable,
             assigned_in=generation.generation_id,
-            believed=turn.member.round.believed | told_now,
+            believed=turn.member.round.believed | believed_now,
             held_back=frozenset(),
             unsettled=False,
             completed=member.round.completed + 1,
@@ -222,7 +222,7 @@ def _adopt(turn: Turn) -> None:
     turn.member = replace(turn.member, memory=memory_of(generation.protocol_name, turn.user_data))
     turn.call_listener(ChangeKind.ASSIGNED, added=added)
     if asks_anew(member, assigned):
-        owe_told(turn)
+        owe_round(turn)
     owe_unheard(turn)
     tell_group(turn)
 

@@ -24,7 +24,7 @@ __all__ = [
     "let_go",
     "look_again",
     "looked_again",
-    "owe_told",
+    "owe_round",
     "owe_unheard",
     "unheard_topics",
     "unsettled_by_loss",
@@ -109,7 +109,7 @@ def owe_unheard(turn: Turn) -> bool:
     coordinator in Stable takes it for a change and begins a round, also from a follower.
     """
     if turn.member.unheard():
-        owe_told(turn)
+        owe_round(turn)
         return True
     known, counts = turn.member.round.unheard, turn.member.counts
     open_yet = {topic: had for topic, had in known.items() if not (had and counts.get(topic))}
@@ -118,7 +118,7 @@ def owe_unheard(turn: Turn) -> bool:
     return False
 
 
-def owe_told(turn: Turn) -> None:
+def owe_round(turn: Turn) -> None:
     """Owe the round in which the group is told all that this member asks for and has.
 
     Whatever made it find out: that it asks for these topics is why it joins. The round stays owed
@@ -197,7 +197,7 @@ def looked_again(turn: Turn, divided: Mapping[str, int] | None) -> None:
     unheard = unheard_topics(turn.member, assigned)
     turn.put_round(replace(turn.member.round, unheard=unheard, remembered=None))
     if owes:
-        owe_told(turn)
+        owe_round(turn)
     owe_unheard(turn)
     tell_group(turn)
 

@@ -120,7 +120,7 @@ class GroupPause:
         ]
         await self._write(dict.fromkeys(low, self.seconds))
 
-    def standing(self) -> dict[int, int]:
+    def ours(self) -> dict[int, int]:
         """Return where a pause of ours stands, and until when: milliseconds of log time."""
         there = {number: self.claim_log.pause(number) for number in self.numbers}
         who = self.claim_log.who
@@ -133,7 +133,7 @@ class GroupPause:
         somebody has ended goes on nowhere.
 
         Args:
-            former: what `standing` was before it began.
+            former: what `ours` was before it began.
         """
         await self._leave({} if self._was_ended() else former)
         if self._stood:

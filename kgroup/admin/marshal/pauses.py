@@ -150,7 +150,7 @@ async def pause_group(
     now = claim_log.cluster.ports.clock
     ends_at = now() + seconds
     pause = GroupPause(claim_log, tuple(numbers), min(seconds, LONGEST_PAUSE))
-    former = pause.standing()
+    former = pause.ours()
     try:
         await pause.begin()
     except (KGroupError, TimeoutError):
@@ -256,7 +256,7 @@ async def release_keys(
     refuse_headerless(claim_log, "Stop the member that has the keys instead.")
     pause = GroupPause(claim_log, tuple(numbers), _RELEASE_PAUSE)
     pause.refuse_others()
-    former = pause.standing()
+    former = pause.ours()
     try:
         await pause.begin()
         return await _let_go(pause, topics, patience, say)
@@ -273,7 +273,7 @@ async def release_keys(
 async def _let_go(
     pause: GroupPause, topics: frozenset[str] | None, patience: float, say: Say
 ) -> list[Holder]:
-    claim_log, told = pause.claim_log, set[str]()
+    claim_log, named = pause.claim_log, set[str]()
 
     def left() -> list[Holder]:
         found = held(claim_log, None, pause.numbers)
@@ -281,21 +281,21 @@ async def _let_go(
 
     deadline = claim_log.cluster.ports.clock() + patience
     while (there := left()) and claim_log.cluster.ports.clock() < deadline:
-        say_once(there, claim_log.time, told, say)
+        say_once(there, claim_log.time, named, say)
         pause.refuse_change()
         await pause.keep()
         await claim_log.until(lambda: not left(), _LOOK_AGAIN)
     return there
 
 
-def say_once(left: Sequence[Holder], time: int, told: set[str], say: Say) -> None:
+def say_once(left: Sequence[Holder], time: int, named: set[str], say: Say) -> None:
     """Say of each owner once that it is waited for, and until when at the latest."""
     by_owner: dict[str, list[Holder]] = {}
     for each in left:
         by_owner.setdefault(f"{each.client_id}/{each.instance_id}", []).append(each)
     for owner, keys in by_owner.items():
-        if owner not in told:
-            told.add(owner)
+        if owner not in named:
+            named.add(owner)
             names = ", ".join(str(each.tp) for each in keys[:_SHOWN])
             names += f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
             seconds = max(max(each.until for each in keys) - time, 0) / _MS

@@ -167,7 +167,7 @@ class _Work:
         self._former: Mapping[int, int] = {}
         self._beat_at = 0.0
         self._before: dict[TopicPartition, int | None] = {}
-        self._told: set[str] = set()
+        self._named: set[str] = set()
 
     # -- before anything is written --------------------------------------------------------
 
@@ -178,7 +178,7 @@ class _Work:
             GroupError: members must be stopped first, or another administrator has paused.
         """
         self._pause.refuse_others()
-        self._former = self._pause.standing()
+        self._former = self._pause.ours()
         there = held(self._claim_log, None, self._claim_log.partitions) if self._mixed else []
         there = [each for each in there if not self._is_ours(each)]
         if there:
@@ -241,7 +241,7 @@ class _Work:
                 self._pause.refuse_change()
             if not wait:
                 return
-            say_once(there, claim_log.time, self._told, self._say)
+            say_once(there, claim_log.time, self._named, self._say)
             await self._renew()
             await claim_log.until(lambda: not self._free_in(), min(wait, _LOOK_AGAIN))
 

@@ -168,13 +168,13 @@ class MarshalAdmin:
             KGroupError, TimeoutError: the log cannot be read.
         """
         names = None if topics is None else frozenset(topics)
-        told: deque[GroupChange] = deque()
-        hear = Watching(names, told.append).hear
+        waiting: deque[GroupChange] = deque()
+        hear = Watching(names, waiting.append).hear
         async with (
             self._cluster() as cluster,
             claim_log(cluster, self._settings, names, hear) as place,
         ):
-            yield GroupChanges(place, told)
+            yield GroupChanges(place, waiting)
 
     # -- pauses ----------------------------------------------------------------------------
 

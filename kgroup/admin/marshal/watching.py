@@ -155,12 +155,12 @@ class GroupChanges:
 
     Args:
         claim_log: at the log.
-        told: filled by a `Watching`, emptied here.
+        waiting: filled by a `Watching`, emptied here.
     """
 
-    def __init__(self, claim_log: ClaimLog, told: deque[GroupChange]) -> None:
+    def __init__(self, claim_log: ClaimLog, waiting: deque[GroupChange]) -> None:
         self._claim_log = claim_log
-        self._told = told
+        self._waiting = waiting
 
     def __aiter__(self) -> "GroupChanges":
         return self
@@ -171,6 +171,6 @@ class GroupChanges:
         Raises:
             KGroupError, TimeoutError: the log cannot be read any more.
         """
-        while not self._told:
-            await self._claim_log.until(lambda: self._told, _FOR_EVER)
-        return self._told.popleft()
+        while not self._waiting:
+            await self._claim_log.until(lambda: self._waiting, _FOR_EVER)
+        return self._waiting.popleft()

@@ -56,11 +56,11 @@ class _Fetch:
 
     Args:
         number: of it, in the order in which they are sent; the first is 1.
-        told: partitions of which its answer has told; what is read of them after that it has not.
+        answered: partitions of which its answer has told; what is read later it has not told.
     """
 
     number: int
-    told: set[TopicPartition] = field(default_factory=set)
+    answered: set[TopicPartition] = field(default_factory=set)
 
 
 class CommitOrder:
@@ -227,9 +227,9 @@ class CommitOrder:
     def _owed(self, source: Source, tp: TopicPartition) -> _Accepted | None:
         """Return the commit below which nothing may be read here, None when anything may be."""
         known, fetch = self._accepted(tp), self._answered.get(source)
-        if fetch is None or tp in fetch.told:
+        if fetch is None or tp in fetch.answered:
             return known
-        fetch.told.add(tp)
+        fetch.answered.add(tp)
         before = self._accepted(tp, fetch.number)
         if known is None or before is None:
             return None

@@ -75,8 +75,8 @@ class OneOwnerInTime:
         "_overtaken",
         "_periods",
         "_replaced",
+        "_reported",
         "_sessions",
-        "_told",
     )
 
     def __init__(self, periods: Periods | None = None) -> None:
@@ -87,7 +87,7 @@ class OneOwnerInTime:
         self._overtaken: dict[PeriodKey, Period] = {}
         self._replaced: dict[str, tuple[str, float]] = {}
         self._sessions: dict[Source, float] = {}
-        self._told: set[PeriodKey] = set()
+        self._reported: set[PeriodKey] = set()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -166,9 +166,9 @@ class OneOwnerInTime:
 
     def _went_on(self, period: Period, entry: Entry, what: str) -> tuple[Violation, ...]:
         """Report a former owner that goes on; one violation a period."""
-        if period.key in self._told or self._cannot_know(period, entry.at):
+        if period.key in self._reported or self._cannot_know(period, entry.at):
             return ()
-        self._told.add(period.key)
+        self._reported.add(period.key)
         assert period.overtaken is not None
         assert period.began is not None
         tp = period.claim.tp

@@ -71,11 +71,11 @@ class MemberTrace:
 
     def _left(self, before: GroupMember, after: GroupMember) -> None:
         """Log that it is out of the group, and whether the coordinator was asked to let it go."""
-        told = before.state is MemberState.LEAVING and before.round.ticket is not None
+        asked_to_leave = before.state is MemberState.LEAVING and before.round.ticket is not None
         group, member = before.settings.group_id, before.identity.member_id
         closing = after.wishes.closing
         reason = after.release_cause().value if closing is None else closing.reason
-        log.info("group=%s member=%s left told=%s reason=%s", group, member, told, reason)
+        log.info("group=%s member=%s left told=%s reason=%s", group, member, asked_to_leave, reason)
 
     def _failed(self, member: GroupMember, now: float) -> None:
         generation = member.identity.generation

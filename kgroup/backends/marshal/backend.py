@@ -227,7 +227,7 @@ class MarshalBackend:
     @property
     def trouble(self) -> Exception | None:
         """What is not possible at present, None while everything is."""
-        return self._conductor.member.told_trouble
+        return self._conductor.member.trouble_of_reads
 
     def _may_commit(self, tp: TopicPartition) -> bool:
         return self._conductor.member.may_commit(tp, self._conductor.now)

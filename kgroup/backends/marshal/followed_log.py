@@ -69,7 +69,7 @@ class FollowedLog:
     Attributes to look at: `stage`, `start` (first offset read), `position` (next offset to read),
     `end` (of the log, as the last answer said), `read_epoch` (of the last batch), `under` (leader
     epoch in which the position is known to be good), `damaged` (batches passed over), `retry_at`,
-    `busy` (it is being asked about by somebody), `told_at`.
+    `busy` (it is being asked about by somebody), `reported_at`.
     """
 
     tp: TopicPartition
@@ -92,7 +92,7 @@ class FollowedLog:
     retry_at: float = 0.0
     busy: bool = False
     dropped: bool = False
-    told_at: float = 0.0
+    reported_at: float = 0.0
     _rows: list[LogRow] = field(default_factory=list)
     _upto: int = 0
     _stamped: bool | None = None
@@ -163,7 +163,7 @@ class FollowedLog:
 
     def say(self, event: LogEvent, now: float) -> None:
         """Hand an event on, unless nobody wants this partition any more."""
-        self.told_at = now
+        self.reported_at = now
         if not self.dropped:
             self.tell(event)
 

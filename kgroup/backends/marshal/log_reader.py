@@ -349,7 +349,7 @@ class LogReader:
 
     def _asked(self, logs: list[FollowedLog]) -> Iterator[LogQuestion]:
         # A broker fills its answer in this order: the log that came last is first.
-        for each in sorted(logs, key=lambda each: each.told_at):
+        for each in sorted(logs, key=lambda each: each.reported_at):
             epoch = self.topic.view.leader_epoch(each.tp)
             yield LogQuestion(each.tp.partition, each.position, epoch, each.read_epoch)
 
@@ -368,7 +368,7 @@ class LogReader:
             each.backoff = each.backoff.reset()
             if each.position >= each.end or nothing:
                 each.caught_up(now)
-            if each.is_caught_up and now - each.told_at >= self._settings.sign_interval:
+            if each.is_caught_up and now - each.reported_at >= self._settings.sign_interval:
                 each.quiet(now)
 
     async def _fail(self, each: FollowedLog, data: PartitionData) -> None:

@@ -19,7 +19,7 @@ from aiokafka.structs import TopicPartition as TheirPartition
 from kgroup import TopicPartition
 from kgroup import errors as ours
 from kgroup.codes import ErrorCode, error_name
-from kgroup.compat.raising import Words, as_told, in_the_same_words, is_over
+from kgroup.compat.raising import Words, as_translated, in_the_same_words, is_over
 
 __all__ = ["FencedInstanceIdError", "LoginFailedError", "translated", "translating"]
 
@@ -57,7 +57,7 @@ _SAME_WORDS: Final[Words] = MappingProxyType(
 
 def translating() -> AbstractContextManager[None]:
     """Raise what the body raises as aiokafka would; see `translated`."""
-    return as_told(translated)
+    return as_translated(translated)
 
 
 def translated(error: BaseException) -> BaseException:
@@ -120,14 +120,14 @@ def _of_the_application(error: ours.DeserializationError, cause: BaseException) 
     return cause
 
 
-def _of_code(code: int, *told: object) -> Exception:
+def _of_code(code: int, *details: object) -> Exception:
     """Return what aiokafka makes of a broker's code."""
     if code == ErrorCode.FENCED_INSTANCE_ID:
-        return FencedInstanceIdError(*told)
+        return FencedInstanceIdError(*details)
     kind = theirs.for_code(code)
     if kind is theirs.UnknownError:
-        return theirs.UnknownError(f"{error_name(code)} ({code})", *told)
-    return kind(*told)
+        return theirs.UnknownError(f"{error_name(code)} ({code})", *details)
+    return kind(*details)
 
 
 def _config(error: ours.ConfigError) -> Exception:

@@ -131,11 +131,11 @@ def read(keywords: Mapping[str, object]) -> Options:
 
 
 def _warn_of_deprecated(given: Mapping[str, Any]) -> None:
-    told = {
+    texts = {
         "loop": "`loop` is deprecated since aiokafka 0.7.1: build the consumer where it runs",
         "api_version": "`api_version` is deprecated since aiokafka 0.13: versions are negotiated",
     }
-    for name, text in told.items():
+    for name, text in texts.items():
         if given[name] is not None:
             # This function, `read`, the constructor, and who called it.
             warnings.warn(text, DeprecationWarning, stacklevel=4)

@@ -17,7 +17,7 @@ from kafka.structs import TopicPartition as TheirPartition
 
 from kgroup import errors as ours
 from kgroup.codes import ErrorCode
-from kgroup.compat.raising import Words, as_told, in_the_same_words, is_over
+from kgroup.compat.raising import Words, as_translated, in_the_same_words, is_over
 from kgroup.types import CommitOutcome
 
 __all__ = ["asking_logs", "of_outcome", "translated", "translating"]
@@ -44,7 +44,7 @@ _SAME_WORDS: Final[Words] = MappingProxyType(
 
 def translating() -> AbstractContextManager[None]:
     """Raise what the body raises as kafka-python would; see `translated`."""
-    return as_told(translated)
+    return as_translated(translated)
 
 
 def translated(error: BaseException) -> BaseException:
@@ -123,7 +123,7 @@ def _diverged(error: ours.LogTruncatedError) -> TheirOffset | None:
     return None if error.diverged_at is None else TheirOffset(error.diverged_at, "", -1)
 
 
-def _of_code(code: int, *told: object) -> Exception:
+def _of_code(code: int, *details: object) -> Exception:
     """Return what kafka-python makes of a broker's code."""
-    found: Exception = theirs.for_code(code)(*told)
+    found: Exception = theirs.for_code(code)(*details)
     return found

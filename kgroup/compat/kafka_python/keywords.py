@@ -142,11 +142,11 @@ def check_names(given: Mapping[str, object]) -> None:
     unknown = sorted(set(given) - set(DEFAULTS))
     if not unknown:
         return
-    told = []
+    noted = []
     for name in unknown:
         near = get_close_matches(name, DEFAULTS, n=1)
-        told.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
-    raise KafkaConfigurationError(f"Unrecognized configs: {', '.join(told)}")
+        noted.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
+    raise KafkaConfigurationError(f"Unrecognized configs: {', '.join(noted)}")
 
 
 def check_honoured(given: Mapping[str, object]) -> None:
@@ -163,8 +163,8 @@ def check_honoured(given: Mapping[str, object]) -> None:
                 f"{name}={value!r} cannot be honoured here: {why}; leave it out, or stay with "
                 "kafka-python for this consumer"
             )
-    told = given["default_offset_commit_callback"] not in (None, pass_over)
-    if told and given["enable_auto_commit"] and given["group_id"] is not None:
+    noted = given["default_offset_commit_callback"] not in (None, pass_over)
+    if noted and given["enable_auto_commit"] and given["group_id"] is not None:
         raise KafkaConfigurationError(
             "default_offset_commit_callback cannot be honoured here with enable_auto_commit: it "
             "would not hear of automatic commits; turn them off, or leave the callback out"

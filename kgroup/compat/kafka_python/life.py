@@ -15,7 +15,7 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 
 from kgroup.compat.kafka_python.errors import translating
 from kgroup.compat.kafka_python.keywords import DEFAULTS
-from kgroup.compat.kafka_python.listeners import AdaptedListener, Told
+from kgroup.compat.kafka_python.listeners import AdaptedListener, Reported
 from kgroup.compat.kafka_python.options import read
 from kgroup.compat.kafka_python.records import maker
 from kgroup.errors import KGroupError
@@ -66,7 +66,7 @@ class Life:
         self._consumer: Consumer[_Bytes, _Bytes] = Consumer(config=options.config)
         self._closed = False
         self._wish: Wish | None = None
-        self._told = Told()
+        self._reported = Reported()
         self._records_consumed = self._bytes_consumed = 0
         with translating():
             self._consumer.__enter__()
@@ -91,7 +91,7 @@ class Life:
         """
         owned, asked = self._consumer.assignment(), self._consumer.subscription()
         alone = self.config["group_id"] is None or asked is None or asked.partitions is not None
-        return owned if alone else owned & self._told.partitions
+        return owned if alone else owned & self._reported.partitions
 
     def _release(self) -> tuple[int, ...]:
         """Return the release that was given, or the one the broker's versions tell of."""

@@ -25,11 +25,11 @@ from kgroup.types import Cause, Claim, OwnershipChange
 from kgroup.types import TopicPartition as OurPartition
 from kgroup.values import dataclass
 
-__all__ = ["AdaptedListener", "Told", "adapted"]
+__all__ = ["AdaptedListener", "Reported", "adapted"]
 
 
 @dataclass(slots=True)
-class Told:
+class Reported:
     """What the application was told of its group's assignment.
 
     Args:
@@ -39,12 +39,12 @@ class Told:
     partitions: frozenset[OurPartition] = frozenset()
 
 
-def adapted(listener: object, told: Told, *, eager: bool) -> "AdaptedListener":
+def adapted(listener: object, reported: Reported, *, eager: bool) -> "AdaptedListener":
     """Return a listener for `kgroup.sync.Consumer`.
 
     Args:
         listener: a `kafka.ConsumerRebalanceListener`, or None for one that tells nobody.
-        told: is kept up to date.
+        reported: is kept up to date.
         eager: whether the group hands back everything at each rebalance.
 
     Raises:
@@ -60,7 +60,7 @@ def adapted(listener: object, told: Told, *, eager: bool) -> "AdaptedListener":
         raise TypeError(
             "listener must be a ConsumerRebalanceListener or AsyncConsumerRebalanceListener"
         )
-    return AdaptedListener(listener, told, eager=eager)
+    return AdaptedListener(listener, reported, eager=eager)
 
 
 class AdaptedListener:
@@ -68,15 +68,15 @@ class AdaptedListener:
 
     Args:
         listener: whose callbacks are plain; None for nobody.
-        told: as for `adapted`.
+        reported: as for `adapted`.
         eager: likewise.
     """
 
     def __init__(
-        self, listener: ConsumerRebalanceListener | None, told: Told, *, eager: bool
+        self, listener: ConsumerRebalanceListener | None, reported: Reported, *, eager: bool
     ) -> None:
         self._listener = listener
-        self._told = told
+        self._reported = reported
         self._eager = eager
         self._revoked = False
         self._member_id: str | None = None
@@ -84,7 +84,7 @@ class AdaptedListener:
 
     def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange, /) -> None:
         """Tell what a round added; of an eager one that is everything."""
-        self._told.partitions = frozenset(claim.tp for claim in (*change.kept, *change.added))
+        self._reported.partitions = frozenset(claim.tp for claim in (*change.kept, *change.added))
         kept, self._kept = self._kept, {}
         if _member_id(change) != self._member_id:
             # 1. All is given back for a round; 2. the membership ends before there is another
@@ -132,7 +132,7 @@ class AdaptedListener:
             _tell(self._listener.on_partitions_lost, change.removed)
 
     def _forget(self, change: OwnershipChange) -> None:
-        self._told.partitions -= {claim.tp for claim in change.removed}
+        self._reported.partitions -= {claim.tp for claim in change.removed}
 
 
 def _member_id(change: OwnershipChange) -> str | None:

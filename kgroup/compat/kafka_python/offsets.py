@@ -91,12 +91,12 @@ class Offsets(Life):
             return future.success(_COMMITTED)
         tell = callback or self.config["default_offset_commit_callback"] or pass_over
 
-        def told(outcome: CommitOutcome) -> None:
+        def call_back(outcome: CommitOutcome) -> None:
             shown = {_theirs(tp): _their(each.offset) for tp, each in outcome.partitions.items()}
             tell(shown, of_outcome(outcome) or _COMMITTED)
 
         try:
-            answered = self._consumer.commit_soon(what, told)
+            answered = self._consumer.commit_soon(what, call_back)
         except NotOwnedError as error:
             return future.failure(translated(error))
         answered.add_done_callback(lambda done: _settle(future, done.result()))

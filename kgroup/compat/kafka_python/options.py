@@ -96,8 +96,8 @@ def read(configs: Mapping[str, object]) -> Options:
     except ConfigError as error:
         name = _THEIR_NAMES.get(error.option, error.option)
         name = f"{name}_ms" if f"{name}_ms" in DEFAULTS else name
-        told = f"{name}: got {error.value!r}, expected {error.expected}"
-        raise KafkaConfigurationError(told) from error
+        text = f"{name}: got {error.value!r}, expected {error.expected}"
+        raise KafkaConfigurationError(text) from error
 
 
 def _timing(given: Mapping[str, Any]) -> dict[str, object]:

@@ -71,7 +71,7 @@ class Subscribing(Life):
             raise IllegalStateError(_ONE_WAY)
         for topic in topics:
             _check_name(topic)
-        hears = adapted(listener, self._told, eager=self._eager)
+        hears = adapted(listener, self._reported, eager=self._eager)
         if self.config["group_id"] is not None:
             self._wish = Wish(tuple(topics), pattern or "", hears)
             return
@@ -111,7 +111,7 @@ class Subscribing(Life):
         self._wish = None
         with translating():
             self._consumer.unsubscribe()
-        self._told.partitions = frozenset()
+        self._reported.partitions = frozenset()
 
     def assignment(self) -> set[TopicPartition]:
         """Return what is assigned now."""

@@ -150,7 +150,7 @@ class Switchboard:
         with self.lock:
             self._borrowed += 1
             try:
-                with self._told():
+                with self._telling_listeners():
                     self._pass_to(self.clock())
                     yield self.core
             finally:
@@ -161,7 +161,7 @@ class Switchboard:
             self.settle()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _telling_listeners(self) -> Iterator[None]:
         try:
             yield
         finally:
