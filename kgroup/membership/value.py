@@ -348,8 +348,7 @@ class GroupMember:
     def join_due_at(self) -> float:
         """Return the instant from which the next JoinGroup keeps the pace.
 
-        A coordinator that refuses every generation, or begins a round for every heartbeat, would
-        have a member rejoin at once for ever; each single rejoin is right.
+        A coordinator that refuses every generation would have a member rejoin at once for ever.
         """
         ahead = (_JOINS_AT_ONCE - 1) * self.settings.join_interval
         return self.round.paced_until - ahead

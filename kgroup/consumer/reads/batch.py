@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from operator import length_hint
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import anyio
 
@@ -118,26 +118,26 @@ class Batch(Generic[K, V]):
                 until a seek leaves it out.
         """
         handout = self._taken.handout
-        make = None if self._formats.are_raw else self._formats.made
         left_at, segment, found = self._first, None, None
         handout.left_at = left_at
         try:
             for segment in self._taken.segments:
                 found = segment.records(RECORD, self.claim)
-                for record in found:
-                    if make is None:
-                        yield record
-                        continue
-                    try:
-                        made = make(record)
-                    except DeserializationError as error:
-                        self._refused(error, error.offset)
-                        continue
-                    yield made
+                yield from found if self._formats.are_raw else self._made(found)
             left_at, segment = handout.next_offset, None
         finally:
             # Noted once, and not at each record: also when the loop is left half-way.
             handout.left_at = left_at if segment is None else _in_hand(segment, found)
+
+    def _made(self, records: Iterator[Record[Any, Any]]) -> Iterator[Record[K, V]]:
+        make = self._formats.made
+        for record in records:
+            try:
+                made = make(record)
+            except DeserializationError as error:
+                self._refused(error, error.offset)
+                continue
+            yield made
 
     def values(self) -> list[V]:
         """Return all values; several times cheaper than making records.

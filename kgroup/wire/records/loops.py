@@ -23,7 +23,7 @@ __all__ = ["COMPILED", "RecordFields", "column", "gather", "records", "scan", "t
 try:
     if os.environ.get("KGROUP_PURE", "0") not in {"", "0"}:
         raise ImportError("KGROUP_PURE is set")
-    from kgroup.wire.records import _compiled as loops
+    import kgroup.wire.records._compiled as loops
 except ImportError:
     loops = python_loops  # type: ignore[misc]  # the same functions
 
