@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgroup.cli import main
+from kgroup.wire.records import COMPILED
 
 WITHOUT_EXTRA = """
 import sys
@@ -82,6 +83,7 @@ def test_help_loads_no_verb_and_no_room_of_kgroup() -> None:
         "kgroup.codes",
         "kgroup.errors",
         "kgroup.types",
+        "kgroup.values",
         "kgroup.words",
     }
     assert {name for name in loaded if name.startswith("kgroup.cli.")} == {
@@ -167,7 +169,9 @@ def test_a_wrong_use_ends_with_two_and_asks_nobody(
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"kgroup {version('kgroup')}\n"
+    form = "compiled" if COMPILED else "in Python"
+    said = capsys.readouterr().out
+    assert said == f"kgroup {version('kgroup')} (loops over records: {form})\n"
 
 
 def run_into(target: str, way: str = "plain") -> "subprocess.CompletedProcess[str]":

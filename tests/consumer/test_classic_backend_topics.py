@@ -150,6 +150,7 @@ async def test_a_deleted_topic_is_given_up_and_picked_up_again_when_it_is_back(
         await until(lambda: owned(one, two) == everything, 60.0, "both have joined")
         on.broker.delete_topic("u")
         await until(lambda: owned(one, two) == topic("t", 2), AGE + 3 * ROUNDS, "it is given up")
+        await anyio.sleep(ROUNDS)
         calm = len(subscribed(on))
         await anyio.sleep(10 * AGE)
         assert len(subscribed(on)) == calm

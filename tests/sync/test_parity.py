@@ -23,8 +23,8 @@ MORE_ARGUMENTS: Final = frozenset({("commit", "timeout")})
 """A blocked call cannot be cancelled."""
 OTHER_TYPES: Final = frozenset({("commit_soon", "callback")})
 """A callback is not awaited in a thread."""
-OTHER_RETURNS: Final = frozenset({"commit_soon", "membership_changes"})
-"""A future of `concurrent.futures`; an iterator that is not asynchronous."""
+OTHER_RETURNS: Final = frozenset({"arrow_batches", "commit_soon", "membership_changes"})
+"""A future of `concurrent.futures`; iterators that are not asynchronous."""
 OTHER_WORDS: Final = frozenset({("close", "timeout"), ("commit_soon", "callback")})
 """There is a thread that ends; and threads that callbacks run in."""
 

@@ -211,7 +211,7 @@ _SHOWN: Final = attrgetter(
     "holdings",
     "flowing",
     "changes",
-    "told_trouble",
+    "trouble_of_reads",
     "delay",
     "failure",
     "left",

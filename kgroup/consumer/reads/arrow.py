@@ -12,7 +12,7 @@ from typing import Any, Final
 from kgroup.consumer.buffer.chunk import Segment
 from kgroup.errors import ArgumentError, MissingExtraError
 from kgroup.types import TopicPartition
-from kgroup.wire.records import KEYS, VALUES, RecordColumns
+from kgroup.wire.records import KEYS, STRIDE, VALUES, RecordColumns
 
 try:
     import pyarrow as pa
@@ -33,7 +33,6 @@ _SCHEMA: Final = pa.schema(
         pa.field("partition", pa.int32(), nullable=False),
     ]
 )
-_BOUNDS: Final = 5
 _HEADERS_AT: Final = 4
 
 
@@ -60,10 +59,11 @@ def record_batch(tp: TopicPartition, segments: Sequence[Segment]) -> pa.RecordBa
 
 def _arrays(columns: RecordColumns, start: int, stop: int) -> list[Any]:
     times = _numbers(columns.timestamps, start, stop)
-    known = compute.if_else(compute.equal(times, -1), pa.scalar(None, pa.int64()), times)
+    if compute.min(times).as_py() < 0:
+        times = compute.if_else(compute.equal(times, -1), pa.scalar(None, pa.int64()), times)
     return [
         _numbers(columns.offsets, start, stop),
-        known.cast(_SCHEMA.field("timestamp").type),
+        times.view(_SCHEMA.field("timestamp").type),
         _bytes(columns, KEYS, start, stop),
         _bytes(columns, VALUES, start, stop),
         _headers(columns, start, stop),
@@ -97,13 +97,5 @@ def _headers(columns: RecordColumns, start: int, stop: int) -> pa.Array:
 
 def _any_headers(columns: RecordColumns, start: int, stop: int) -> bool:
     """Tell whether a record has headers: whether where they stand is a number other than 0."""
-    part = columns.bounds[start * _BOUNDS : stop * _BOUNDS]
-    data = pa.py_buffer(array("i", part) if isinstance(part, list) else part)
-    bounds = pa.Array.from_buffers(pa.int32(), len(part), [None, data])
-    places = compute.list_element(pa.FixedSizeListArray.from_arrays(bounds, _BOUNDS), _HEADERS_AT)
-    buffer = pa.py_buffer(columns.buffer)
-    return bool(
-        compute.max(
-            compute.take(pa.Array.from_buffers(pa.uint8(), len(buffer), [None, buffer]), places)
-        ).as_py()
-    )
+    places = columns.bounds[start * STRIDE + _HEADERS_AT : stop * STRIDE : STRIDE]
+    return any(map(columns.buffer.__getitem__, places))

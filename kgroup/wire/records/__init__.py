@@ -44,11 +44,13 @@ from kgroup.wire.records.header import BatchHeader, TimestampType
 from kgroup.wire.records.loops import COMPILED, RecordFields
 from kgroup.wire.records.message_sets import MessageSetView
 from kgroup.wire.records.python_loops import Shape
+from kgroup.wire.records.scan import STRIDE
 
 __all__ = [
     "COMPILED",
     "KEYS",
     "MAX_OUTPUT",
+    "STRIDE",
     "VALUES",
     "AbortedTransactions",
     "BatchHeader",

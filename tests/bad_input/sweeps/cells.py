@@ -29,6 +29,12 @@ _WHOLE: Final = {"METADATA-partitions": _R.IGNORE, "FETCH-whole": _R.RETRY}
 """Levels at which no code says anything of its own: a partition whose leader is named is read; a
 broker that cannot serve a Fetch is asked again."""
 
+_OF_SESSIONS: Final[dict[tuple[_A, int], Reaction]] = {
+    (_A.FETCH, ErrorCode.INCONSISTENT_TOPIC_ID): _R.REFRESH,
+    (_A.FETCH, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR): _R.REFRESH,
+}
+"""A session is over, and the topic may be another one (KIP-516)."""
+
 _RIGHTS: Final = (
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     ErrorCode.GROUP_AUTHORIZATION_FAILED,
@@ -121,9 +127,10 @@ async def _judge(place: Place, code: int, times: int | None) -> Judged:
 
 def _shown(place: Place, code: int, times: int | None) -> Reaction:
     """Return as what the table's reaction shows."""
-    name, told = str(place), reaction(place.api, code)
+    name, special = str(place), _OF_SESSIONS.get((place.api, code))
+    told = special or reaction(place.api, code)
     if name in _WHOLE:
-        return _WHOLE[name]
+        return special or _WHOLE[name]
     match place.api, told:
         case _A.LEAVE_GROUP, _:
             again = told is _R.FIND_COORDINATOR and place.level == "whole"

@@ -7,7 +7,7 @@ Never: looks into the table, or into the consumer.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kgroup.codes import ApiKey
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import (
     BrokerError,
     CorruptRecordError,
@@ -46,6 +46,10 @@ _PATIENCE: Final = 1.4
 _CLOSING: Final = 5.0
 """Virtual seconds that closing may take."""
 
+_NO_SESSION: Final = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+)
 _SOUGHT: Final = (ApiKey.FETCH, ApiKey.LIST_OFFSETS)
 
 
@@ -201,7 +205,9 @@ def _of_log(trial: Trial) -> Reaction:
     if any(isinstance(each, MetadataRequest) for each in soon):
         return _R.REFRESH
     following = _next(trial, trial.place.kind)
-    if following is None or _pause(trial, following) < _AT_ONCE:
+    at_once = following is not None and _pause(trial, following) < _AT_ONCE
+    # A session that the broker does not know is begun anew at once (KIP-227).
+    if following is None or (at_once and trial.code not in _NO_SESSION):
         raise LookupError(f"{following} follows")
     return _R.RETRY
 

@@ -32,6 +32,13 @@ async def _first_batch(consumer: C) -> list[int]:
     return []
 
 
+async def _first_table(consumer: C) -> list[int]:
+    async for table in consumer.arrow_batches():
+        found: list[int] = table.column("offset").to_pylist()
+        return found
+    return []
+
+
 async def _first_record(consumer: C) -> int:
     return (await consumer.getone(timeout=5)).offset
 
@@ -85,6 +92,7 @@ async def _knows_heartbeats(consumer: C) -> object:
 
 WORKS: Final[dict[str, tuple[Act, object]]] = {
     "api_versions": (_knows_heartbeats, True),
+    "arrow_batches": (_first_table, [*range(10)]),
     "assignment": (plain(lambda c: c.assignment()), frozenset({A})),
     "batches": (_first_batch, [*range(10)]),
     "beginning_offsets": (lambda c: c.beginning_offsets(A), {A: 0}),

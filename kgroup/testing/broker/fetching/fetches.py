@@ -16,7 +16,7 @@ from kgroup.testing.broker.agenda import Bell, Timer
 from kgroup.testing.broker.asked import PARKED, Answer, Asked, Handler
 from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.context import Context
-from kgroup.testing.broker.fetching.plans import Plan, plan
+from kgroup.testing.broker.fetching.plans import Incremental, Plan, plan
 from kgroup.testing.broker.fetching.reading import Reader, unknown
 from kgroup.testing.broker.fetching.sessions import SessionCache
 from kgroup.testing.broker.fetching.wanted import Place, Terms, Wanted
@@ -24,12 +24,13 @@ from kgroup.values import dataclass
 from kgroup.wire.messages import (
     FetchableTopicResponse,
     FetchNodeEndpoint,
+    FetchPartition,
     FetchRequest,
     FetchResponse,
+    FetchTopic,
     PartitionData,
 )
-from kgroup.wire.schema import Request
-from kgroup.wire.vocabulary import ZERO_UUID
+from kgroup.wire.schema import Request, replace
 
 __all__ = ["Fetches", "WaitingFetch"]
 
@@ -103,6 +104,23 @@ class Fetches:
             return self._answer(waiting, self._reader.read_all(terms, readable))
         self._park(waiting, request.max_wait_ms / 1000)
         return PARKED
+
+    def spelled_out(self, node_id: int, request: FetchRequest, version: int) -> FetchRequest:
+        """Return a fetch of a session with all that the session asks for; the session moves on.
+
+        Any other fetch is returned as it is.
+        """
+        made = None
+        if request.session_epoch > 0:
+            made = plan(self.sessions[node_id], request, version, self._name_of)
+        if not isinstance(made, Incremental):
+            return request
+        rows: dict[bytes | str, list[FetchPartition]] = {}
+        for place, wanted in made.wanted.items():
+            rows.setdefault(place.topic, []).append(wanted.row)
+        named = [(_named(topic), tuple(each)) for topic, each in rows.items()]
+        topics = tuple(FetchTopic(**name, partitions=each) for name, each in named)
+        return replace(request, topics=topics)
 
     def disconnected(self, connection: int) -> None:
         """Forget what a connection that is closed still waits for; its sessions stay."""
@@ -199,6 +217,8 @@ def _is_enough(terms: Terms, read: dict[Place, PartitionData]) -> bool:
 
 
 def _topic(named: bytes | str, rows: list[PartitionData]) -> FetchableTopicResponse:
-    if isinstance(named, bytes):
-        return FetchableTopicResponse(topic_id=named, partitions=tuple(rows))
-    return FetchableTopicResponse(topic=named, topic_id=ZERO_UUID, partitions=tuple(rows))
+    return FetchableTopicResponse(**_named(named), partitions=tuple(rows))
+
+
+def _named(topic: bytes | str) -> dict[str, Any]:
+    return {"topic_id": topic} if isinstance(topic, bytes) else {"topic": topic}

@@ -17,7 +17,7 @@ from kgroup.wire.schema import Message, Request, replace
 from kgroup.wire.source import REQUIRED, Step, layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, RowForm, ScalarForm, TextForm
 
-__all__ = ["blamed", "refusal"]
+__all__ = ["OF_SESSIONS", "blamed", "refusal"]
 
 _ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
     "configs": (),
@@ -41,7 +41,7 @@ _ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
 
 _CODES: Final = ("error_code", "partition_error_code")
 
-_OF_SESSIONS: Final = (
+OF_SESSIONS: Final = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
@@ -63,7 +63,7 @@ def refusal(request: Request[Any], version: int, code: int) -> Message:
     answer: Message = _echo(type(request).RESPONSE, request, version, code)
     if not isinstance(request, FetchRequest):
         return answer
-    if code in _OF_SESSIONS:
+    if code in OF_SESSIONS:
         return replace(answer, responses=())
     return replace(answer, error_code=0) if request.topics else answer
 

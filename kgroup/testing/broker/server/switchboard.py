@@ -26,9 +26,9 @@ from kgroup.testing.broker.cluster.finding import unsupported_version
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.server.faults import Answers, Error, HeldRequests, delay_of
 from kgroup.testing.broker.server.line import Line, Question, Slot
-from kgroup.testing.broker.server.refusals import refusal
+from kgroup.testing.broker.server.refusals import OF_SESSIONS, refusal
 from kgroup.values import dataclass
-from kgroup.wire.messages import FetchResponse
+from kgroup.wire.messages import FetchRequest, FetchResponse
 from kgroup.wire.schema import Message, Request
 
 __all__ = ["Arrival", "Reaction", "Switchboard"]
@@ -284,7 +284,11 @@ class Switchboard:
         elif rule is not None:
             self._end(line)
             if isinstance(rule.effect, Error):
-                answer = refusal(request, question.version, rule.effect.code)
+                code = rule.effect.code
+                if isinstance(request, FetchRequest) and code not in OF_SESSIONS:
+                    fetches = self.core.fetches
+                    request = fetches.spelled_out(line.node_id, request, question.version)
+                answer = refusal(request, question.version, code)
                 self._note(line, question, answer)
                 self._put(line, Slot(question.encode(answer)))
         else:
