@@ -142,12 +142,9 @@ IDENTITY = (
         module="kgroup.membership.requests",
         changes=(
             Change(
-                "    return HeartbeatRequest(\n"
-                "        group_id=generation.group_id,\n"
-                "        generation_id=generation.generation_id,\n",
-                "    return HeartbeatRequest(\n"
-                "        group_id=generation.group_id,\n"
-                "        generation_id=member.round.assigned_in or generation.generation_id,\n",
+                "    return heartbeat_of(generation)\n",
+                "    before = member.round.assigned_in or generation.generation_id\n"
+                "    return heartbeat_of(replace(generation, generation_id=before))\n",
             ),
         ),
         rule="S8",

@@ -192,12 +192,9 @@ LONE = (
         module="kgroup.consumer.fetch.fetching",
         changes=(
             Change(
-                "            yield Asked(owned, position.seek, position.offset, epoch, node_id, "
-                "follower)\n",
-                "            offset = position.offset\n"
-                "            if not owned.turn and not owned.resets:\n"
-                "                owned.resets, offset = 1, 0\n"
-                "            yield Asked(owned, position.seek, offset, epoch, node_id, follower)\n",
+                "            offset = each.question.offset\n",
+                "            known = each.question.owned.heard_at is not None\n"
+                "            offset = each.question.offset if known else 0\n",
             ),
         ),
         rule="D8",

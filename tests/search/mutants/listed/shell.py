@@ -108,9 +108,9 @@ SHELL = (
                 "        self._places: dict[TopicPartition, int] = {}\n",
             ),
             Change(
-                "        pauses = [each.retry_at - now for each in self._owned "
+                "        pauses = [each.retry_at - now for each in unsettled "
                 "if each.retry_at > now]\n",
-                "        pauses = [each.retry_at - now for each in self._owned "
+                "        pauses = [each.retry_at - now for each in unsettled "
                 "if each.retry_at > now]\n"
                 "        for each in self._owned:\n"
                 "            if each.position.state is PositionState.FETCHING:\n"
