@@ -250,7 +250,7 @@ class OwnedPartitions:
     def __init__(self) -> None:
         self.begun: int = 0
         """How many claims were ever taken in; another number means new ones."""
-        self.changes = Changes()
+        self.changes: Changes = Changes()
         self._by_tp: dict[TopicPartition, Owned] = {}
         self._rotation: deque[Owned] = deque()
 

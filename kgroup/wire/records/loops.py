@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kgroup.wire.records import python_loops
 
@@ -23,30 +23,25 @@ __all__ = ["COMPILED", "RecordFields", "column", "gather", "records", "scan", "t
 try:
     if os.environ.get("KGROUP_PURE", "0") not in {"", "0"}:
         raise ImportError("KGROUP_PURE is set")
-    import kgroup.wire.records._compiled as loops
+    import kgroup.wire.records._compiled as _module
 except ImportError:
-    loops = python_loops  # type: ignore[misc]  # the same functions
-
-COMPILED: Final = loops is not python_loops
+    COMPILED = False
+else:
+    COMPILED = True
 """Whether the compiled form runs."""
 
-RecordFields = loops.RecordFields
-take = loops.take
-gather = loops.gather
-records = loops.records
+if TYPE_CHECKING or not COMPILED:
+    from kgroup.wire.records.python_loops import RecordFields, gather, records, scan, take
+else:
+    RecordFields, take = _module.RecordFields, _module.take
+    gather, records = _module.gather, _module.records
 
-
-def _scan(
-    data: bytes, count: int, base_offset: int, base_timestamp: int
-) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """Do as `python_loops.scan`."""
-    found = loops.scan(data, count, base_offset, base_timestamp)
-    if found is None:
-        return python_loops.scan(data, count, base_offset, base_timestamp)
-    return found
-
-
-scan = _scan if COMPILED else python_loops.scan
+    def scan(
+        data: bytes, count: int, base_offset: int, base_timestamp: int
+    ) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+        """Do as `python_loops.scan`."""
+        found = _module.scan(data, count, base_offset, base_timestamp)
+        return found or python_loops.scan(data, count, base_offset, base_timestamp)
 
 
 def column(kind: str, numbers: Sequence[int]) -> Sequence[int]:
