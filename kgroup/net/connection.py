@@ -341,13 +341,8 @@ class Connection:
 
     async def _read(self, stream: ByteStream) -> None:
         splitter = FrameSplitter(self._settings.max_frame_size)
-
-        def feed(data: bytes) -> None:
-            for frame in splitter.feed(data):
-                self._take(frame)
-
         try:
-            await read_all(stream, feed)
+            await read_all(stream, _Frames(splitter, self._take))
         except (anyio.EndOfStream, anyio.BrokenResourceError, OSError) as error:
             await self._look_at_what_came()
             if isinstance(error, anyio.EndOfStream):
@@ -398,3 +393,22 @@ class Connection:
 
     def _lost(self, reason: str) -> ConnectionLostError:
         return ConnectionLostError(str(self.identity.endpoint), reason)
+
+
+class _Frames:
+    """Takes what arrives, and passes frames on."""
+
+    __slots__ = ("_splitter", "_take", "room")
+
+    def __init__(self, splitter: FrameSplitter, take: Callable[[memoryview], None]) -> None:
+        self._splitter = splitter
+        self._take = take
+        self.room = splitter.room
+
+    def filled(self, count: int) -> None:
+        for frame in self._splitter.filled(count):
+            self._take(frame)
+
+    def feed(self, data: bytes) -> None:
+        for frame in self._splitter.feed(data):
+            self._take(frame)

@@ -1,7 +1,7 @@
 """A TCP connection on asyncio without a task switch per write and per read.
 
-Decides: bytes that arrive go to one function in the step that reads them off the socket; a frame
-is written by whoever has it, as long as the socket takes it.
+Decides: bytes that arrive are received where they stay, and looked at in the step that reads them
+off the socket; a frame is written by whoever has it, as long as the socket takes it.
 Never: knows frames or requests; holds back an error: the end and its reason are raised by `pump`,
 `receive` and `send`.
 
@@ -11,16 +11,16 @@ anyio's stream ends each write with a turn of the loop, and registers the socket
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
 from itertools import zip_longest
-from typing import Final
+from typing import Final, Protocol
 
 import anyio
-from anyio.abc import ByteStream
+import anyio.lowlevel
+from anyio.abc import ByteStream, SocketAttribute, SocketStream
 
-__all__ = ["DirectStream", "dial_direct", "on_asyncio", "read_all"]
+__all__ = ["DirectStream", "Intake", "dial_direct", "on_asyncio", "read_all"]
 
 _RECEIVE: Final = 1024 * 1024
 """Bytes asked of the socket at once: large reads are what makes fetching fast."""
@@ -28,14 +28,33 @@ _NEXT_ADDRESS_AFTER: Final = 0.25
 """Seconds after which the next address of a name is tried beside the first (RFC 8305)."""
 _KEPT: Final = 64
 """Pieces that are kept for `receive` before nothing more is read off the socket."""
+_PIECE: Final = 64 * 1024
+"""Bytes of the largest such piece."""
 
 
-class DirectStream(asyncio.Protocol, ByteStream):
+class Intake(Protocol):
+    """Takes what arrives."""
+
+    def room(self) -> memoryview:
+        """Return where the next bytes may be received."""
+        ...
+
+    def filled(self, count: int) -> None:
+        """Take the bytes that were received there."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes that were received elsewhere."""
+        ...
+
+
+class DirectStream(asyncio.BufferedProtocol, ByteStream):
     """One connection, both as asyncio's protocol and as a stream."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
-        self._feed: Callable[[bytes], None] | None = None
+        self._intake: Intake | None = None
+        self._piece: memoryview | None = None
         self._kept: deque[bytes] = deque()
         self._failure: Exception | None = None
         self._ended = False
@@ -56,17 +75,17 @@ class DirectStream(asyncio.Protocol, ByteStream):
         assert self._transport is not None
         self._transport.write(data)
 
-    async def pump(self, feed: Callable[[bytes], None]) -> None:
-        """Give `feed` everything that arrives, in the step that reads it; return never.
+    async def pump(self, intake: Intake) -> None:
+        """Give `intake` everything that arrives, in the step that reads it; return never.
 
         Raises:
             EndOfStream: the other side has ended it.
             BrokenResourceError, ClosedResourceError: it broke, or was closed here.
-            Exception: what `feed` has raised; it is not called again.
+            Exception: what `intake` has raised; it is not called again.
         """
-        self._feed = feed
+        self._intake, self._piece = intake, None
         while self._kept:
-            feed(self._kept.popleft())
+            intake.feed(self._kept.popleft())
         self._resume()
         while not self._is_over():
             await self._next_move()
@@ -122,16 +141,26 @@ class DirectStream(asyncio.Protocol, ByteStream):
         transport.set_write_buffer_limits(0)
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
-        """Pass bytes on."""
-        if self._feed is None:
-            self._kept.append(bytes(data))
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Say where the next bytes are to be received."""
+        del sizehint
+        if self._intake is not None and self._failure is None:
+            return self._intake.room()
+        if self._piece is None:
+            self._piece = memoryview(bytearray(_PIECE))
+        return self._piece
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Pass on the bytes that were received there."""
+        if self._intake is None:
+            assert self._piece is not None
+            self._kept.append(bytes(self._piece[:nbytes]))
             if len(self._kept) >= _KEPT and self._transport is not None:
                 self._transport.pause_reading()
             self._wake()
         elif self._failure is None:
             try:
-                self._feed(data)
+                self._intake.filled(nbytes)
             except Exception as error:  # noqa: BLE001 - raised by `pump`
                 self._failure = error
                 self._wake()
@@ -206,6 +235,14 @@ def on_asyncio() -> bool:
         return False
 
 
+def _on_trio() -> bool:
+    """Tell whether the caller is a task of trio, which may be a guest of asyncio's loop."""
+    try:
+        return asyncio.current_task() is None
+    except RuntimeError:
+        return True
+
+
 async def dial_direct(host: str, port: int) -> DirectStream:
     """Connect to the address of a host that answers first.
 
@@ -273,9 +310,33 @@ def _joined(failures: list[OSError]) -> OSError:
     return error
 
 
-async def read_all(stream: ByteStream, feed: Callable[[bytes], None]) -> None:
-    """Give `feed` everything that arrives, until the stream or `feed` raises."""
+async def read_all(stream: ByteStream, intake: Intake) -> None:
+    """Give `intake` everything that arrives, until the stream or `intake` raises."""
     if isinstance(stream, DirectStream):
-        await stream.pump(feed)
+        await stream.pump(intake)
+    elif isinstance(stream, SocketStream) and _on_trio():
+        await _receive_on_trio(stream.extra(SocketAttribute.raw_socket), intake)  # noqa: S610 - not of Django
     while True:
-        feed(await stream.receive(_RECEIVE))
+        intake.feed(await stream.receive(_RECEIVE))
+
+
+async def _receive_on_trio(raw: socket.socket, intake: Intake) -> None:
+    """Receive where the bytes stay, which anyio's streams cannot."""
+    import trio  # noqa: PLC0415 - an extra
+
+    while True:
+        await anyio.lowlevel.checkpoint()
+        try:
+            count = raw.recv_into(intake.room())
+        except BlockingIOError:
+            try:
+                await trio.lowlevel.wait_readable(raw)
+            except trio.ClosedResourceError:
+                raise anyio.ClosedResourceError from None
+            continue
+        except OSError as error:
+            closed = raw.fileno() < 0
+            raise (anyio.ClosedResourceError if closed else anyio.BrokenResourceError) from error
+        if not count:
+            raise anyio.EndOfStream
+        intake.filled(count)

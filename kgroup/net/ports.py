@@ -7,7 +7,7 @@ Never: is imported below the IO line.
 import random
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import anyio
 from anyio.abc import ByteStream
@@ -88,10 +88,12 @@ async def dial_tcp(host: str, port: int) -> ByteStream:
     return await anyio.connect_tcp(host, port)
 
 
+_BOOTTIME: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
+
+
 def system_clock() -> float:
     """Read the monotonic clock, counting time in suspend where the platform has such a clock."""
-    boottime = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boottime is None else time.clock_gettime(boottime)
+    return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
 
 def system_ports() -> Ports:

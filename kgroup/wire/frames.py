@@ -39,6 +39,10 @@ _LARGE: Final = 4096
 """Bytes from which a piece of a frame is kept as it came, without a copy."""
 _LARGE_SHARE: Final = 8
 """A piece is kept as it came only if what came with it is at most this many times its size."""
+_REUSED: Final = 16 * 1024
+"""Bytes of the buffer that is used again; a frame that lacks as many gets room of its own."""
+_AHEAD: Final = 16 * 1024 * 1024
+"""Most bytes of room for what was announced and has not come."""
 
 _SIZE: Final = struct.Struct(">i")
 _REQUEST_HEAD: Final = struct.Struct(">hhih")
@@ -84,6 +88,9 @@ class FrameSplitter:
         self._sized = False
         self._large: list[memoryview | bytearray] = []
         self._small = bytearray()  # what comes after all in `_large`
+        self._reused: memoryview | None = None
+        self._own: memoryview | None = None  # room for what comes after all in both
+        self._own_filled = 0
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[memoryview]:
         """Take the next bytes; return the frames they complete, each without its size.
@@ -118,6 +125,53 @@ class FrameSplitter:
             else:
                 self._keep_large(view[at:])
         return frames
+
+    def room(self) -> memoryview:
+        """Return where the next bytes may be received; `filled` takes them.
+
+        The rest of a large frame is received where it stays. All else goes through one small
+        buffer. A peer that announces a frame and sends nothing of it costs `_AHEAD` bytes.
+        """
+        if self._own is None and self._sized and self._missing >= _REUSED:
+            self._begin_own()
+        if self._own is not None:
+            return self._own[self._own_filled :]
+        if self._reused is None:
+            self._reused = memoryview(bytearray(_REUSED))
+        return self._reused
+
+    def filled(self, count: int) -> list[memoryview]:
+        """Take the bytes that were received into `room()`; return as `feed` does.
+
+        Args:
+            count: how many, from the beginning of the room.
+
+        Raises:
+            DecodeError: as `feed`.
+        """
+        if self._own is None:
+            return self.feed(self.room()[:count])
+        self._own_filled += count
+        self._missing -= count
+        if self._own_filled < len(self._own):
+            return []
+        own, self._own = self._own, None
+        if self._missing:
+            self._keep_large(own)
+            return []
+        self._missing, self._sized = _SIZE.size, False
+        return [self._join(own).toreadonly()]
+
+    def _begin_own(self) -> None:
+        head = b"".join((*self._large, self._small))
+        if len(head) > _REUSED:  # of a frame larger than `_AHEAD`: joined when it is whole
+            head = b""
+        else:
+            self._large.clear()
+            self._small.clear()
+        self._own = memoryview(bytearray(len(head) + min(self._missing, _AHEAD)))
+        self._own[: len(head)] = head
+        self._own_filled = len(head)
 
     @property
     def in_frame(self) -> bool:

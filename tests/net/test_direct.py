@@ -45,9 +45,31 @@ async def connected() -> AsyncIterator[tuple[DirectStream, Peer]]:
         server.close()
 
 
-async def until_end(stream: DirectStream, heard: list[bytes]) -> None:
+class Taken:
+    """Takes what arrives into room for three bytes; keeps it, or raises."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.heard: list[bytes] = []
+        self._error = error
+        self._room = memoryview(bytearray(3))
+
+    def room(self) -> memoryview:
+        return self._room
+
+    def filled(self, count: int) -> None:
+        self.feed(bytes(self._room[:count]))
+
+    def feed(self, data: bytes) -> None:
+        self.heard.append(data)
+        if self._error is not None:
+            raise self._error
+
+
+async def until_end(stream: DirectStream) -> list[bytes]:
+    taken = Taken()
     with pytest.raises(anyio.EndOfStream):
-        await stream.pump(heard.append)
+        await stream.pump(taken)
+    return taken.heard
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -59,28 +81,21 @@ async def test_what_arrives_before_and_after_the_pump_begins_is_fed_in_order(
         assert await stream.receive(1) == b"o"
         peer.writer.write(b"two")
         peer.writer.write_eof()
-        heard: list[bytes] = []
-        await until_end(stream, heard)
-        assert b"".join(heard) == b"netwo"
+        assert b"".join(await until_end(stream)) == b"netwo"
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_what_the_feed_raises_ends_the_pump_and_it_is_not_called_again(
     anyio_backend: str,
 ) -> None:
-    calls: list[bytes] = []
-
-    def refuse(data: bytes) -> None:
-        calls.append(data)
-        raise ValueError("no")
-
+    taken = Taken(ValueError("no"))
     async with connected() as (stream, peer):
         peer.writer.write(b"one")
         with pytest.raises(ValueError, match="no"):
-            await stream.pump(refuse)
+            await stream.pump(taken)
         peer.writer.write(b"two")
         await peer.writer.drain()
-        assert calls == [b"one"]
+        assert taken.heard == [b"one"]
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -103,7 +118,7 @@ async def test_a_stream_closed_here_ends_its_pump(anyio_backend: str) -> None:
 
         async def pump() -> None:
             with pytest.raises(anyio.ClosedResourceError):
-                await stream.pump(lambda _: None)
+                await stream.pump(Taken())
 
         tasks.start_soon(pump)
         await anyio.wait_all_tasks_blocked()
@@ -118,7 +133,7 @@ async def test_a_connection_that_the_peer_resets_ends_the_pump(
     async with connected() as (stream, peer):
         peer.writer.transport.abort()
         with pytest.raises((anyio.BrokenResourceError, anyio.EndOfStream)):
-            await stream.pump(lambda _: None)
+            await stream.pump(Taken())
 
 
 async def test_where_nobody_listens_the_reason_is_that_it_was_refused() -> None:

@@ -1,5 +1,6 @@
 """Frames and headers: whole, in pieces, cut off, and not of this protocol."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError, LocalProtocolError, UnsupportedVersionError
 from kgroup.wire.frames import (
+    DEFAULT_LIMIT,
     FrameSplitter,
     RequestHeader,
     decode_request,
@@ -107,6 +109,75 @@ def test_a_frame_that_came_in_one_read_is_a_view_of_that_read() -> None:
     (second,) = splitter.feed(rest)
     assert first.obj is data
     assert second.obj is rest
+
+
+def received(splitter: FrameSplitter, data: bytes, most: int) -> list[memoryview]:
+    """Receive as a socket does: as much as there is room for, at most `most` bytes at once."""
+    found: list[memoryview] = []
+    at = 0
+    while at < len(data):
+        room = splitter.room()
+        count = min(len(room), most, len(data) - at)
+        room[:count] = data[at : at + count]
+        found += splitter.filled(count)
+        at += count
+    return found
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000, 16 * 1024, 1 << 30])
+def test_frames_of_kafka_received_into_the_room_for_them_come_out_whole(most: int) -> None:
+    whole = b"".join(map(frame_of, FRAMES))
+    assert received(FrameSplitter(), whole, most) == [frame_of(line)[4:] for line in FRAMES]
+
+
+@pytest.mark.parametrize("most", [5000, 16 * 1024, 1 << 30])
+def test_frames_of_any_size_are_received_whole_and_in_order(most: int) -> None:
+    sizes = (0, 5, 16_379, 16_380, 16_384, 40_000, 7, 4 << 20, (34 << 20) + 1, 0, 100_000)
+    frames = [bytes([number]) * size for number, size in enumerate(sizes)]
+    data = b"".join(len(frame).to_bytes(4) + frame for frame in frames)
+    splitter = FrameSplitter()
+    found = received(splitter, data, most)
+    assert [bytes(frame) for frame in found] == frames
+    assert all(frame.readonly for frame in found)
+    assert not splitter.in_frame
+
+
+def test_a_frame_does_not_change_when_the_room_is_used_again() -> None:
+    splitter = FrameSplitter()
+    small, large = b"\0\0\0\x02ab", (50_000).to_bytes(4) + b"x" * 50_000
+    found = received(splitter, small + large, 1 << 30)
+    received(splitter, b"\0\0\0\x02cd" + (50_000).to_bytes(4) + b"y" * 50_000, 1 << 30)
+    assert found == [b"ab", b"x" * 50_000]
+
+
+def test_the_rest_of_a_large_frame_is_received_where_it_stays() -> None:
+    splitter = FrameSplitter()
+    room = splitter.room()
+    room[:5] = (50_000).to_bytes(4) + b"x"
+    splitter.filled(5)
+    room = splitter.room()
+    assert len(room) == 49_999
+    room[:] = b"y" * 49_999
+    (frame,) = splitter.filled(49_999)
+    assert frame.obj is room.obj
+
+
+def test_a_frame_that_is_announced_and_does_not_come_costs_16_megabytes() -> None:
+    splitter = FrameSplitter()
+    tracemalloc.start()
+    try:
+        received(splitter, DEFAULT_LIMIT.to_bytes(4) + b"x", 1 << 30)
+        splitter.room()
+        assert tracemalloc.get_traced_memory()[1] < 17 << 20
+    finally:
+        tracemalloc.stop()
+    assert splitter.in_frame
+
+
+def test_a_bad_size_in_the_room_is_an_error() -> None:
+    splitter = FrameSplitter()
+    with pytest.raises(DecodeError, match="size -1 is negative"):
+        received(splitter, b"\xff" * 4, 1 << 30)
 
 
 # -- headers of Kafka ----------------------------------------------------------------------
