@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 
 from kgroup.machine.wishes import Done, Moment, Raise, Tick
 from kgroup.net.ports import Notifier, Ports
-from kgroup.types import Membership
+from kgroup.types import Claim, Membership
 
 __all__ = ["Conductor", "EffectRunner", "Machine", "Stepped"]
 
@@ -77,6 +77,10 @@ class Machine(Protocol[M, E_contra, F_co]):
         """Return what the outside may know."""
         ...
 
+    def delivers_until(self, member: M, claim: Claim) -> float:
+        """Return the instant from which records of a claim may not be handed out any more."""
+        ...
+
 
 class EffectRunner(Protocol[F_contra]):
     """Carries effects out; what they come to is applied as events."""
@@ -106,6 +110,7 @@ class Conductor(Generic[M, E, F]):
         self._dice = ports.dice_for("machine")
         self._drawn_at, self._chance = -math.inf, 0.0
         self._member: M | None = None
+        self._permit: tuple[M | None, Claim | None, float] = None, None, -math.inf
         self._shown: Membership | None = None
         self._outbox: list[F] = []
         self._moved = Notifier()
@@ -137,6 +142,20 @@ class Conductor(Generic[M, E, F]):
     def now(self) -> float:
         """The machine's instant."""
         return self._ports.clock()
+
+    def may_deliver(self, claim: Claim) -> bool:
+        """Tell whether records may be handed out under a claim at this moment.
+
+        Asked for each record of a loop: what the machine says of a value is asked once.
+        """
+        if self.heard is not None:
+            self.catch_up()
+        member, asked, until = self._permit
+        if member is not self._member or asked is not claim or member is None:
+            member = self.member
+            until = self._machine.delivers_until(member, claim)
+            self._permit = member, claim, until
+        return self._ports.clock() < until
 
     def snapshot(self) -> Membership:
         """Return what the outside may know.

@@ -308,13 +308,17 @@ class MarshalMember:
 
     def may_deliver(self, claim: Claim, now: float) -> bool:
         """Tell whether records may be handed out: held, announced, and the claim not expired."""
+        return now < self.delivers_until(claim)
+
+    def delivers_until(self, claim: Claim) -> float:
+        """Return the instant from which records of `claim` may not be handed out any more."""
         if self.holdings.states.get(claim) is not HoldingState.HELD:
-            return False
+            return -math.inf
         life = self.lives.get(claim.tp)
         if life is None or life.phase is not KeyPhase.OWNED or life.rewinds:
-            return False
-        in_time = life.expires_at is not None and now < life.expires_at
-        return in_time and claim not in self.settling()
+            return -math.inf
+        until = life.expires_at
+        return until if until is not None and claim not in self.settling() else -math.inf
 
     def may_commit(self, tp: TopicPartition, now: float) -> bool:
         """Tell whether this member may move its position with the group coordinator.

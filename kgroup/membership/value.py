@@ -5,6 +5,7 @@ Never: changes; `step` makes the next value.
 KIPs: 62, 345, 429.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
@@ -364,8 +365,13 @@ class GroupMember:
 
     def may_deliver(self, claim: Claim, now: float) -> bool:
         """Tell whether records of `claim` may be handed out: held, announced, lease good."""
+        return now < self.delivers_until(claim)
+
+    def delivers_until(self, claim: Claim) -> float:
+        """Return the instant from which records of `claim` may not be handed out any more."""
+        until = self.lease.expires_at()
         held = self.holdings.states.get(claim) is HoldingState.HELD
-        return held and self.lease.holds(now) and claim not in self.settling()
+        return until if held and until is not None and claim not in self.settling() else -math.inf
 
     def owns(self, claim: Claim) -> bool:
         """Tell whether `claim` is not over; it may be draining or being revoked."""

@@ -41,6 +41,7 @@ class Handout:
         void: whether a seek, or the end of the claim, has made it meaningless for commits.
         left_at: how far it is done if the application ends well now; None for all of it.
         read: which read handed it out, None where that does not matter.
+        account: that of its claim, while nothing was handed out or sought after it; else None.
     """
 
     claim: Claim
@@ -51,6 +52,7 @@ class Handout:
     void: bool = False
     left_at: int | None = 0
     read: object = None
+    account: "_Account | None" = None
 
     @property
     def finished(self) -> bool:
@@ -126,7 +128,7 @@ class Ledger:
         known = offset if committed else (None if old is None else old.committed)
         if old is not None:
             for handout in old.handouts:
-                handout.void = True
+                handout.void, handout.account = True, None
         asked = 0 if old is None else old.asked
         # The first position does not take back a commit that was asked for before it.
         decreed = 0 if committed or old is None else self.moment()
@@ -155,7 +157,7 @@ class Ledger:
         account = self._accounts.pop(claim, None)
         if account is not None:
             for handout in account.handouts:
-                handout.void = True
+                handout.void, handout.account = True, None
         self._in_hand.pop(claim, None)
 
     def handed(self, claim: Claim) -> int | None:
@@ -175,25 +177,29 @@ class Ledger:
         """
         self._settle(claim)  # what `deliver` has finished is behind it now
         account = self._accounts[claim]
-        handout = Handout(claim, next_offset, account.handed, epoch)
+        if account.handouts:
+            account.handouts[-1].account = None
+        handout = Handout(claim, next_offset, account.handed, epoch, account=account)
         account.handouts.append(handout)
         account.handed, account.handed_epoch = next_offset, epoch
         self._in_hand.setdefault(claim, set()).add(handout)
         return handout
 
-    def is_newest(self, handout: Handout) -> bool:
-        """Tell whether nothing of its claim was handed out or sought after a handout."""
-        account = self._accounts.get(handout.claim)
-        return account is not None and bool(account.handouts) and account.handouts[-1] is handout
-
-    def extend(self, handout: Handout, next_offset: int) -> None:
-        """Hand out one more stretch under the newest handout; all that was in it is done.
+    def extend(self, handout: Handout, next_offset: int) -> bool:
+        """Hand out one more stretch under a handout; all that was in it is done.
 
         One handout serves a run of single records, because this runs for each of them.
+
+        Returns:
+            Whether it was handed out. Not when something of the claim was handed out or sought
+            after the handout, or it is done with.
         """
+        account = handout.account
+        if account is None:
+            return False
         handout.done_to = handout.next_offset
-        handout.next_offset = next_offset
-        self._accounts[handout.claim].handed = next_offset
+        handout.next_offset = account.handed = next_offset
+        return True
 
     def deliver(self, handout: Handout) -> None:
         """Count the newest handout as done, and as out of hand, while it goes on to be extended."""
@@ -252,7 +258,8 @@ class Ledger:
         if account is None or handout.void or handout not in account.handouts:
             return False
         while account.handouts[-1] is not handout:
-            account.handouts.pop().void = True
+            later = account.handouts.pop()
+            later.void, later.account = True, None
         account.handed, account.handed_epoch = handout.next_offset, handout.leader_epoch
         account.exposed.cut(handout.next_offset)
         self.finish(handout, handout.done_to)
@@ -270,6 +277,7 @@ class Ledger:
         account = self._accounts.get(claim)
         while account is not None and account.handouts and account.handouts[0].finished:
             handout = account.handouts.popleft()
+            handout.account = None
             account.done, account.done_epoch = handout.next_offset, handout.leader_epoch
 
     # -- the bound -------------------------------------------------------------------------

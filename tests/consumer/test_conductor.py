@@ -12,7 +12,7 @@ from anyio.abc import ByteStream, TaskGroup
 from kgroup.backends.conductor import Conductor
 from kgroup.machine.wishes import Done, Moment, Raise, Tick
 from kgroup.net.ports import Ports
-from kgroup.types import Membership, MemberState
+from kgroup.types import Claim, Membership, MemberState
 
 pytestmark = pytest.mark.anyio
 
@@ -79,6 +79,9 @@ class Switchboard:
 
     def shows_more(self, before: Lamp, after: Lamp) -> bool:
         return (before.switched, before.out) != (after.switched, after.out)
+
+    def delivers_until(self, member: Lamp, claim: Claim) -> float:
+        return member.due
 
     def snapshot(self, member: Lamp) -> Membership:
         self.looks += 1

@@ -1,5 +1,6 @@
 """What may be committed: never more than is done."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -175,9 +176,10 @@ def test_the_epoch_committed_is_the_one_of_the_last_record_done() -> None:
 def test_a_run_of_single_records_is_one_handout() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 1, None)
-    ledger.extend(handout, 2)
+    assert ledger.extend(handout, 2)
     assert committable(ledger) == 1
-    assert ledger.is_newest(handout)
+    assert ledger.extend(handout, 3)
+    assert committable(ledger) == 2
 
 
 def test_a_handout_done_at_delivery_is_not_in_hand_and_can_be_extended() -> None:
@@ -185,8 +187,7 @@ def test_a_handout_done_at_delivery_is_not_in_hand_and_can_be_extended() -> None
     handout = ledger.hand_out(CLAIM, 1, 3)
     ledger.deliver(handout)
     assert (committable(ledger), ledger.in_hand(CLAIM)) == (1, False)
-    assert ledger.is_newest(handout)
-    ledger.extend(handout, 2)
+    assert ledger.extend(handout, 2)
     ledger.deliver(handout)
     assert ledger.committable(CLAIM) == OffsetAndMetadata(2, leader_epoch=3)
     another = ledger.hand_out(CLAIM, 5, 3)
@@ -195,11 +196,32 @@ def test_a_handout_done_at_delivery_is_not_in_hand_and_can_be_extended() -> None
     assert committable(ledger) == 5
 
 
-def test_a_handout_with_another_behind_it_is_not_the_newest() -> None:
+def test_a_handout_with_another_behind_it_cannot_be_extended() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 1, None)
     ledger.hand_out(CLAIM, 2, None)
-    assert not ledger.is_newest(handout)
+    assert not ledger.extend(handout, 3)
+    assert ledger.handed(CLAIM) == 2
+
+
+@pytest.mark.parametrize("end", ["sought", "over", "done", "taken back"])
+def test_a_handout_that_is_behind_its_claim_cannot_be_extended(end: str) -> None:
+    ledger = begun()
+    handout = ledger.hand_out(CLAIM, 4, None)
+    match end:
+        case "sought":
+            ledger.begin(CLAIM, 7)
+        case "over":
+            ledger.end(CLAIM)
+        case "done":
+            ledger.finish_all(CLAIM)
+        case "taken back":
+            before, handout = handout, ledger.hand_out(CLAIM, 8, None)
+            assert ledger.cut(before, 2)
+            assert ledger.rewind(before)
+    handed = ledger.handed(CLAIM)
+    assert not ledger.extend(handout, 9)
+    assert ledger.handed(CLAIM) == handed
 
 
 def test_a_claim_that_is_over_has_no_account() -> None:

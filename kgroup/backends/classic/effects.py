@@ -42,7 +42,7 @@ from kgroup.membership.step import Step, next_deadline, step
 from kgroup.membership.value import GroupMember
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.coordinator import coordinator_of
-from kgroup.types import Membership
+from kgroup.types import Claim, Membership
 from kgroup.values import dataclass
 from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, JoinGroupResponse
 from kgroup.wire.schema import Request
@@ -237,6 +237,10 @@ class ClassicMachine:
     def next_deadline(self, member: GroupMember) -> float:
         """Return the instant of the next `Tick`, infinity while no timer runs."""
         return next_deadline(member)
+
+    def delivers_until(self, member: GroupMember, claim: Claim) -> float:
+        """Return the instant from which records of a claim may not be handed out any more."""
+        return member.delivers_until(claim)
 
     def shows_more(self, before: GroupMember, after: GroupMember) -> bool:
         """Tell whether somebody who waits could see a difference."""

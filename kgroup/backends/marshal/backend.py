@@ -285,7 +285,7 @@ class MarshalBackend:
 
     def may_deliver(self, claim: Claim) -> bool:
         """Tell whether records may be handed out under this claim now."""
-        return self._conductor.member.may_deliver(claim, self._conductor.now)
+        return self._conductor.may_deliver(claim)
 
     def token(self, claim: Claim) -> Generation | None:
         """Return what fences a claim: the offset of its record; a later owner's is higher."""

@@ -251,6 +251,10 @@ class MarshalMachine:
         """Return the instant of the next `Tick`, infinity while no timer runs."""
         return next_deadline(member)
 
+    def delivers_until(self, member: MarshalMember, claim: Claim) -> float:
+        """Return the instant from which records of a claim may not be handed out any more."""
+        return member.delivers_until(claim)
+
     def shows_more(self, before: MarshalMember, after: MarshalMember) -> bool:
         """Tell whether somebody who waits could see a difference."""
         same = all(map(is_, _SHOWN(before), _SHOWN(after)))

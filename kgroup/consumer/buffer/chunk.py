@@ -88,10 +88,12 @@ class Segment:
             self._next = next(self._records)
         return self._next
 
-    def advance(self) -> None:
-        """Take the record that `peek` showed."""
+    def advance(self) -> int:
+        """Take the record that `peek` showed; return its offset."""
+        offset = self.columns.offsets[self.start]
         self._next = None
         self.start += 1
+        return offset
 
     def split(self, count: int) -> "Segment":
         """Take the first `count` records out."""
@@ -164,6 +166,9 @@ class Chunk:
 
         A batch that turns out to be damaged ends the chunk with its error.
         """
+        segment = self._open
+        if segment is not None and segment.start < segment.stop:
+            return segment
         while self._open is None or not len(self._open):
             self._close()
             if not self.views:
@@ -187,12 +192,16 @@ class Chunk:
             left = None if left is None else left - len(part)
         return taken
 
-    def advance(self) -> None:
-        """Take the one record that `head().peek()` showed; it is below the bound."""
-        assert self._open is not None
-        assert self.bound is None or self._open.first < self.bound
-        self._open.advance()
-        self.at = self._open.columns.offsets[self._open.start - 1] + 1
+    def advance(self) -> Segment:
+        """Take the one record that `head().peek()` showed, below the bound; return what it is of.
+
+        `at` is the offset behind it.
+        """
+        segment = self._open
+        assert segment is not None
+        self.at = segment.advance() + 1
+        assert self.bound is None or self.at <= self.bound
+        return segment
 
     def _close(self) -> None:
         """Move past the last record taken, over offsets without records."""

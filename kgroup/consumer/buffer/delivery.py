@@ -169,26 +169,25 @@ class Delivery:
     def take_one(self, owned: Owned, handout: Handout | None) -> Handout:
         """Hand out the record that `owned.chunks[0].head().peek()` shows.
 
+        This runs for each record of a loop over records: the account is found by the handout.
+
         Args:
             owned: whose; it is `ready`.
             handout: the one to go on with: its earlier records count as done. None for a new one.
         """
         chunk = owned.chunks[0]
-        segment = chunk.head()
-        assert segment is not None
-        offset, epoch = segment.first, segment.leader_epoch
+        epoch = chunk.advance().leader_epoch
+        behind = chunk.at
         if self._journals:
-            self._journal_delivered(owned.claim, offset, offset, 1)
-        chunk.advance()
+            self._journal_delivered(owned.claim, behind - 1, behind - 1, 1)
         if self._hold is not None:
-            self.ledger.expose(owned.claim, (offset,))
-        if handout is not None and handout.leader_epoch == epoch and self.ledger.is_newest(handout):
-            self.ledger.extend(handout, offset + 1)
-            return handout
+            self.ledger.expose(owned.claim, (behind - 1,))
         if handout is not None:
+            if handout.leader_epoch == epoch and self.ledger.extend(handout, behind):
+                return handout
             self.done(handout)
         self.gate.backend_of(owned.claim).taken(owned.claim)
-        return self.ledger.hand_out(owned.claim, offset + 1, epoch)
+        return self.ledger.hand_out(owned.claim, behind, epoch)
 
     def take_done(self, owned: Owned, handout: Handout | None) -> Handout:
         """Hand out the record as `take_one` does; it is done at once, and not in hand."""

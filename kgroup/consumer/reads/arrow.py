@@ -98,4 +98,10 @@ def _headers(columns: RecordColumns, start: int, stop: int) -> pa.Array:
 def _any_headers(columns: RecordColumns, start: int, stop: int) -> bool:
     """Tell whether a record has headers: whether where they stand is a number other than 0."""
     places = columns.bounds[start * STRIDE + _HEADERS_AT : stop * STRIDE : STRIDE]
-    return any(map(columns.buffer.__getitem__, places))
+    packed = places if isinstance(places, memoryview) else array("i", places)
+    where = [None, pa.py_buffer(packed.tobytes())]
+    octets = [None, pa.py_buffer(columns.buffer)]
+    counts = pa.Array.from_buffers(pa.uint8(), len(columns.buffer), octets).take(
+        pa.Array.from_buffers(pa.int32(), stop - start, where)
+    )
+    return bool(compute.max(counts).as_py())

@@ -7,9 +7,9 @@ One checkpoint per batch, none per record: a checkpoint costs more than a record
 """
 
 import math
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from kgroup.consumer.buffer.chunk import Chunk
+from kgroup.consumer.buffer.chunk import Chunk, Segment
 from kgroup.consumer.buffer.delivery import Delivery
 from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.reads.batch import Batch
@@ -127,6 +127,7 @@ class RecordIterator(Generic[K, V]):
         "_left",
         "_limit",
         "_owned",
+        "_raw",
         "_reading",
         "_take",
         "_until",
@@ -136,6 +137,7 @@ class RecordIterator(Generic[K, V]):
         self._reading = reading
         self._delivery: Delivery = reading.delivery
         self._formats = formats
+        self._raw = formats.are_raw
         self._limit = math.inf if limit is None else limit
         self._take = self._delivery.take_one
         if reading.done_at_delivery:
@@ -160,13 +162,18 @@ class RecordIterator(Generic[K, V]):
             DeserializationError: a deserialiser refused the record, which stays where it is.
             KGroupError: a fatal error, a listener's, or a partition's whose turn it is.
         """
-        gate = self._delivery.gate
+        passes = self._delivery.gate.passes
         while True:
-            owned = self._owned
-            if owned is None or self._left <= 0 or not gate.passes(owned) or not self._again(owned):
+            owned, segment = self._owned, None
+            if owned is not None and self._left > 0 and passes(owned):
+                segment = self._again(owned)
+            if owned is None or segment is None:
                 owned = await self._next_run()
+                segment = owned.chunks[0].head()
+                assert segment is not None
             self._reading.note_poll()
-            record = self._make(owned)
+            peeked = segment.peek(RECORD, owned.claim)
+            record: Record[K, V] | None = peeked if self._raw else self._made(peeked)
             self._handout = self._take(owned, self._handout)
             self._left -= 1
             if record is not None:
@@ -186,16 +193,17 @@ class RecordIterator(Generic[K, V]):
         self._until = self._chunk.bound
         return owned
 
-    def _again(self, owned: Owned) -> bool:
-        """Tell whether the run goes on: the same claim, within what was admitted of one fetch.
+    def _again(self, owned: Owned) -> Segment | None:
+        """Return where the run goes on: the same claim, within what was admitted of one fetch.
 
         After a seek it is another fetch. Another reader may have been admitted to more, or have
         taken it.
         """
         chunk = self._chunk
         if chunk is None or not owned.chunks or owned.chunks[0] is not chunk:
-            return False
-        return chunk.head() is not None and (self._until is None or chunk.at < self._until)
+            return None
+        segment = chunk.head()
+        return segment if self._until is None or chunk.at < self._until else None
 
     async def aclose(self) -> None:
         """Give back the record in hand; it does not count as done."""
@@ -204,12 +212,10 @@ class RecordIterator(Generic[K, V]):
         if handout is not None:
             self._delivery.drop(handout)
 
-    def _make(self, owned: Owned) -> Record[K, V] | None:
-        """Return the next record without taking it; None when it is skipped."""
-        segment = owned.chunks[0].head()
-        assert segment is not None
+    def _made(self, record: Record[Any, Any]) -> Record[K, V] | None:
+        """Return what the deserialisers make of a record; None when it is skipped."""
         try:
-            return self._formats.made(segment.peek(RECORD, owned.claim))
+            return self._formats.made(record)
         except DeserializationError as error:
             if not self._formats.skips:
                 self._finish()  # the next was asked for

@@ -34,6 +34,8 @@ Wanted = Collection[TopicPartition] | None
 _POLLS_PER_INTERVAL: Final = 20
 """How often a waiting reader says so within max_poll_interval, and a busy one at most."""
 _LONGEST_NAP: Final = 1.0
+_NOTE_EVERY: Final = 0.05
+"""Seconds between two reads that the group is notified of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Reading:
         self._code = code
         self._clock = clock
         self._pause = pace.poll_interval / _POLLS_PER_INTERVAL
+        self._note_every = min(self._pause, _NOTE_EVERY)
         self._portion = pace.portion
         self._stays = pace.stays
         self.done_at_delivery: bool = pace.done_at is DoneAt.DELIVERY
@@ -105,7 +108,7 @@ class Reading:
     def note_poll(self) -> None:
         """Note that the application reads; the group is notified often enough, not each time."""
         now = self._clock()
-        if now - self._noted_at >= min(self._pause, 0.05):
+        if now - self._noted_at >= self._note_every:
             self._noted_at = now
             self._gate.backend.note_poll()
 

@@ -231,8 +231,8 @@ _OF_MEMBERS = (
     _of_member(
         "records are handed out after the lease",
         "member",
-        "in_time = life.expires_at is not None and now < life.expires_at",
-        "in_time = life.expires_at is not None",
+        "until = life.expires_at\n        return until if",
+        "until = life.expires_at and math.inf\n        return until if",
         _APART,
     ),
     _of_member(

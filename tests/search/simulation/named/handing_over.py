@@ -271,8 +271,8 @@ NAMED = (
             ),
             Fault(
                 "kgroup.membership.value",
-                "        return held and self.lease.holds(now)",
-                "        return True or held and self.lease.holds(now)",
+                "        return until if held and until is not None",
+                "        return math.inf if True or until is not None",
             ),
         ),
     ),
