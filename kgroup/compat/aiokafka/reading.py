@@ -95,6 +95,15 @@ class Reading(Life):
 
     async def __anext__(self) -> _Record:
         """Return the next record, until the consumer is stopped."""
+        records = self._records
+        if records is not None and not self._closed:
+            try:
+                return one(await anext(records))
+            except StopAsyncIteration:
+                pass  # `getone` knows why
+            except Exception:
+                with translating():
+                    raise
         try:
             return await self.getone()
         except ConsumerStoppedError:
