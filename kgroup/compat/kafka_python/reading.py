@@ -27,8 +27,9 @@ Bytes = bytes | None
 class Reading(Life):
     """Reads."""
 
-    _iterating: tuple[float | None, Iterator[Record[Bytes, Bytes]]] | None = None
-    """A time, and what iterates with it: `consumer_timeout_ms` may change between two records."""
+    _iterating: tuple[float, int, Iterator[Record[Bytes, Bytes]]] | None = None
+    """`consumer_timeout_ms` and `max_poll_records`, which may change between two records, and what
+    iterates with them."""
 
     def poll(
         self,
@@ -73,14 +74,17 @@ class Reading(Life):
         """
         if self._closed:
             raise StopIteration("KafkaConsumer closed")
-        self._most(None)
-        limit = self.config["consumer_timeout_ms"]
-        timeout = None if limit < 0 or limit == float("inf") else limit / 1000
-        self._join()
-        with translating():
-            if self._iterating is None or self._iterating[0] != timeout:
-                self._iterating = timeout, self._consumer.records(timeout=timeout)
-            record = next(self._iterating[1], None)
+        limit, most = self.config["consumer_timeout_ms"], self.config["max_poll_records"]
+        going = self._iterating
+        if going is None or going[:2] != (limit, most):
+            going = self._begin(limit, most)
+        if self._wish is not None:
+            self._join()
+        try:  # `translating` costs as much as a record
+            record = next(going[2], None)
+        except Exception:
+            with translating():
+                raise
         if record is None:
             raise StopIteration
         try:
@@ -90,6 +94,13 @@ class Reading(Life):
             raise
         self._count(made)
         return made
+
+    def _begin(self, limit: float, most: int) -> tuple[float, int, Iterator[Record[Bytes, Bytes]]]:
+        self._most(None)
+        timeout = None if limit < 0 or limit == float("inf") else limit / 1000
+        with translating():
+            self._iterating = limit, most, self._consumer.records(timeout=timeout)
+        return self._iterating
 
     def _most(self, max_records: int | None) -> int:
         most = self.config["max_poll_records"] if max_records is None else max_records
@@ -143,5 +154,5 @@ class Reading(Life):
 
     def _count(self, made: Any) -> None:  # noqa: ANN401 - kafka-python's record
         self._records_consumed += 1
-        self._bytes_consumed += max(made.serialized_key_size, 0)
-        self._bytes_consumed += max(made.serialized_value_size, 0)
+        sizes = made.serialized_key_size, made.serialized_value_size
+        self._bytes_consumed += max(sizes[0], 0) + max(sizes[1], 0)
