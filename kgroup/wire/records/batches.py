@@ -28,7 +28,6 @@ __all__ = ["BatchView", "LogBatch", "iter_batches"]
 _MAGIC_AT: Final = 16
 _SHORTEST: Final = (*SHORTEST, layout.HEADER_SIZE - layout.LENGTH_TO)
 _SHORTEST_OF_ALL: Final = min(_SHORTEST)
-_MAX_OFFSET: Final = (1 << 63) - 1
 
 
 def iter_batches(data: bytes | memoryview) -> Iterator["LogBatch"]:
@@ -197,7 +196,7 @@ class BatchView:
         header = self.header
         if header.base_offset < 0:
             raise self._corrupt("offsets begin at 0")
-        if not 0 <= header.last_offset_delta < _MAX_OFFSET - header.base_offset:
+        if not 0 <= header.last_offset_delta < layout.MAX_OFFSET - header.base_offset:
             raise self._corrupt(f"its last offset is {header.last_offset_delta} after its first")
         if not 0 <= header.record_count <= header.last_offset_delta + 1:
             raise self._corrupt(

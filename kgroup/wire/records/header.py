@@ -23,6 +23,7 @@ __all__ = [
     "LENGTH_TO",
     "LOG_APPEND_TIME",
     "MAGIC",
+    "MAX_OFFSET",
     "TRANSACTIONAL",
     "BatchHeader",
     "TimestampType",
@@ -33,6 +34,8 @@ __all__ = [
 _LAYOUT: Final = struct.Struct(">qiibIhiqqqhii")
 
 MAGIC: Final = 2
+MAX_OFFSET: Final = (1 << 63) - 1
+"""The highest offset there can be."""
 HEADER_SIZE: Final = _LAYOUT.size
 LENGTH_TO: Final = 12
 """Where `batch_length` ends: the batch has this many bytes more than its length."""

@@ -76,7 +76,6 @@ SHORTEST: Final = (14, 22)
 _MEANT: Final = (layout.CODEC_MASK, layout.CODEC_MASK | layout.LOG_APPEND_TIME)
 """Attribute bits that mean something, by magic."""
 _MOST_TOGETHER: Final = 256 * 1024
-_MAX_OFFSET: Final = (1 << 63) - 1
 _OF_BATCHES: Final = frozenset({Codec.ZSTD})
 """Codecs that came with magic 2 (KIP-110); Java refuses them here too."""
 
@@ -174,7 +173,7 @@ class MessageSetView:
         Raises:
             CorruptRecordError: nothing of this may be used.
         """
-        if not 0 <= self.base_offset <= self.last_offset < _MAX_OFFSET:
+        if not 0 <= self.base_offset <= self.last_offset < layout.MAX_OFFSET:
             raise self._corrupt("offsets begin at 0")
 
     def columns(self, *, check_crc: bool = True, max_output: int = MAX_OUTPUT) -> RecordColumns:

@@ -120,14 +120,17 @@ def records(
 class _Records:
     """An iterator that tells how many are left."""
 
-    __slots__ = ("__next__", "_left")
+    __slots__ = ("_left", "_made")
 
     def __init__(self, made: Iterator[Any], left: Iterator[int]) -> None:
-        self.__next__ = made.__next__
+        self._made = made
         self._left = left
 
     def __iter__(self) -> Iterator[Any]:
-        return self
+        return self._made
+
+    def __next__(self) -> Any:  # noqa: ANN401 - of the class that is made
+        return next(self._made)
 
     def __length_hint__(self) -> int:
         return length_hint(self._left)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
+from kgroup.wire.records.header import MAX_OFFSET
 from kgroup.wire.records.varints import read_varint, read_varlong, wrapped
 
 __all__ = ["STRIDE", "scan"]
@@ -34,7 +35,6 @@ _RAW: Final = range(1 << 14)  # what one or two bytes can hold, zigzag not yet u
 _SIGNED: Final = [(raw >> 1) ^ -(raw & 1) for raw in _RAW]
 _NEAR_OVERFLOW: Final = (1 << 63) - len(_RAW)
 _MOST_BYTES: Final = (1 << 31) - 1  # a position has 32 bits
-_MAX_OFFSET: Final = (1 << 63) - 1
 
 
 def _one_byte(numbers: Sequence[int], none: _T) -> tuple[int | _T, ...]:
@@ -116,8 +116,8 @@ def scan(
         deltas, timestamps, bounds = _walk(data, count, base_timestamp)
     except IndexError as error:
         raise ValueError(f"the data ends within one of the {count} records") from error
-    if deltas and base_offset + (max(deltas) >> 1) > _MAX_OFFSET:
-        raise ValueError(f"an offset beyond {_MAX_OFFSET}")
+    if deltas and base_offset + (max(deltas) >> 1) > MAX_OFFSET:
+        raise ValueError(f"an offset beyond {MAX_OFFSET}")
     if abs(base_timestamp) > _NEAR_OVERFLOW:
         timestamps = [wrapped(timestamp) for timestamp in timestamps]
     if deltas == list(range(0, 2 * count, 2)):
