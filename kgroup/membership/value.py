@@ -356,12 +356,8 @@ class GroupMember:
 
     def settling(self) -> frozenset[Claim]:
         """Return claims whose on_assigned has not returned."""
-        return frozenset(
-            claim
-            for change in self.changes
-            if change.kind is ChangeKind.ASSIGNED
-            for claim in change.added
-        )
+        added = (each.added for each in self.changes if each.kind is ChangeKind.ASSIGNED)
+        return frozenset[Claim]().union(*added)
 
     def may_deliver(self, claim: Claim, now: float) -> bool:
         """Tell whether records of `claim` may be handed out: held, announced, lease good."""
@@ -388,15 +384,13 @@ class GroupMember:
     def snapshot(self) -> Membership:
         """Return what the outside may know."""
         generation = self.identity.generation
+        leaving = self.holdings.having(HoldingState.DRAINING, HoldingState.REVOKING)
         return Membership(
             group_id=self.settings.group_id,
             state=self.state,
             generation=generation,
             claims=self.holdings.claims,
-            draining=frozenset(
-                claim.tp
-                for claim in self.holdings.having(HoldingState.DRAINING, HoldingState.REVOKING)
-            ),
+            draining=frozenset(claim.tp for claim in leaving),
             leader=self.round.leader,
             assignor=None if generation is None else generation.protocol_name,
             rebalances=self.round.completed,

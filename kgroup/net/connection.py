@@ -20,7 +20,7 @@ from anyio.abc import ByteStream
 
 from kgroup.errors import BrokerError, ClosedError, ConnectionLostError, DecodeError, KGroupError
 from kgroup.net.dialling import dial
-from kgroup.net.direct import DirectStream, read_all
+from kgroup.net.direct import DirectStream, Frames, read_all
 from kgroup.net.layouts import ceiling, fit, unify
 from kgroup.net.line import Line, Pending
 from kgroup.net.ports import Ports, os_reason
@@ -342,7 +342,7 @@ class Connection:
     async def _read(self, stream: ByteStream) -> None:
         splitter = FrameSplitter(self._settings.max_frame_size)
         try:
-            await read_all(stream, _Frames(splitter, self._take))
+            await read_all(stream, Frames(splitter, self._take))
         except (anyio.EndOfStream, anyio.BrokenResourceError, OSError) as error:
             await self._look_at_what_came()
             if isinstance(error, anyio.EndOfStream):
@@ -393,22 +393,3 @@ class Connection:
 
     def _lost(self, reason: str) -> ConnectionLostError:
         return ConnectionLostError(str(self.identity.endpoint), reason)
-
-
-class _Frames:
-    """Takes what arrives, and passes frames on."""
-
-    __slots__ = ("_splitter", "_take", "room")
-
-    def __init__(self, splitter: FrameSplitter, take: Callable[[memoryview], None]) -> None:
-        self._splitter = splitter
-        self._take = take
-        self.room = splitter.room
-
-    def filled(self, count: int) -> None:
-        for frame in self._splitter.filled(count):
-            self._take(frame)
-
-    def feed(self, data: bytes) -> None:
-        for frame in self._splitter.feed(data):
-            self._take(frame)

@@ -2,7 +2,7 @@
 
 Decides: bytes that arrive are received where they stay, and looked at in the step that reads them
 off the socket; a frame is written by whoever has it, as long as the socket takes it.
-Never: knows frames or requests; holds back an error: the end and its reason are raised by `pump`,
+Never: knows requests; holds back an error: the end and its reason are raised by `pump`,
 `receive` and `send`.
 
 anyio's stream ends each write with a turn of the loop, and registers the socket anew for each read.
@@ -11,6 +11,7 @@ anyio's stream ends each write with a turn of the loop, and registers the socket
 import asyncio
 import socket
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
 from itertools import zip_longest
@@ -20,7 +21,9 @@ import anyio
 import anyio.lowlevel
 from anyio.abc import ByteStream, SocketAttribute, SocketStream
 
-__all__ = ["DirectStream", "Intake", "dial_direct", "on_asyncio", "read_all"]
+from kgroup.wire.frames import FrameSplitter
+
+__all__ = ["DirectStream", "Frames", "Intake", "dial_direct", "on_asyncio", "read_all"]
 
 _RECEIVE: Final = 1024 * 1024
 """Bytes asked of the socket at once: large reads are what makes fetching fast."""
@@ -46,6 +49,32 @@ class Intake(Protocol):
     def feed(self, data: bytes) -> None:
         """Take bytes that were received elsewhere."""
         ...
+
+
+class Frames:
+    """An intake that passes whole frames on.
+
+    Args:
+        splitter: finds them.
+        take: called with each.
+    """
+
+    __slots__ = ("_splitter", "_take", "room")
+
+    def __init__(self, splitter: FrameSplitter, take: Callable[[memoryview], None]) -> None:
+        self._splitter = splitter
+        self._take = take
+        self.room = splitter.room
+
+    def filled(self, count: int) -> None:
+        """Pass on what the bytes in `room()` complete."""
+        for frame in self._splitter.filled(count):
+            self._take(frame)
+
+    def feed(self, data: bytes) -> None:
+        """Pass on what these bytes complete."""
+        for frame in self._splitter.feed(data):
+            self._take(frame)
 
 
 class DirectStream(asyncio.BufferedProtocol, ByteStream):
