@@ -16,8 +16,8 @@ one of two errors, and leaves nothing behind:
 1. INCONSISTENT_GROUP_PROTOCOL: some member does not list the name that was asked about.
 2. UNKNOWN_MEMBER_ID: every member does.
 
-Who may only describe the group is refused (a JoinGroup needs READ), and so is everybody while the
-group is full. Then what is described is all that is known, and why is told with it.
+A client that may only describe the group is refused (a JoinGroup needs READ), and so is every
+client while the group is full. Then only the description is known, and the offers give the reason.
 
 Of a group with one member its whole list is known that way, among the names that were asked.
 """
@@ -171,8 +171,9 @@ def read_offers(
 def _protocol(member: GroupMember, listed: Collection[str]) -> RebalanceProtocol | None:
     """Tell how a member rebalances.
 
-    Who lists an assignor that is eager only is eager, whatever is in use. Who kept partitions over
-    a round is cooperative. Of others it cannot be told: who kept none may be new.
+    A member that lists an assignor that is eager only is eager, whatever is in use. A member that
+    kept partitions over a round is cooperative. Of others it cannot be known: a member that kept
+    none may be new.
     """
     if any(is_eager_only(name) for name in listed):
         return RebalanceProtocol.EAGER

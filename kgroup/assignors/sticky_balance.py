@@ -93,7 +93,7 @@ class _Loads:
     def even_out(
         self, audiences: list[int], kinds: list[int], size: int
     ) -> tuple[Part, Part] | None:
-        """Give each member of these kinds `size` or one more; if that cannot be, say for whom.
+        """Give each member of these kinds `size` or one more; else name who cannot.
 
         Returns:
             None when it is done, else two groups that no partition has to pass between.

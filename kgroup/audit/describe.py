@@ -67,7 +67,7 @@ After a clean handover no repetition is explained, unless a commit had failed; a
 commits by hand, or closes with `commit=False`, says so (`clean_handover=False`).
 What a seek or the reset policy went over is neither lost nor repeated.
 
-A silence is the time between two deliveries of a partition, whoever made them.
+A silence is the time between two deliveries of a partition, by any member.
 It says something about a rebalance only while records keep coming.
 """
 

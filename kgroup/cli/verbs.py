@@ -95,7 +95,7 @@ def verb(work: Callable[..., None]) -> Callable[..., None]:
             work(**{name: kind(**_part(kind, given)) for name, kind in taken.items()})
             sys.stdout.flush()
         except BrokenPipeError:
-            # Who reads the first lines only has what it wanted.
+            # A reader of the first lines only, such as `head`, has what it wanted.
             forget_output()
 
     command.__doc__ = work.__doc__

@@ -25,7 +25,7 @@ class Pin:
         module: what that is imported as.
         first: the oldest release that was tried.
         until: the first release that is not known.
-        instead: kgroup's own class, for whoever has another release.
+        instead: kgroup's own class, for users of another release.
     """
 
     facade: str

@@ -149,7 +149,7 @@ class Board:
         return next((row for row in self.rows if row.label == label), None)
 
     def owners(self, partition: int) -> tuple[str, ...]:
-        """Return who says that it owns a partition; one, unless it is on its way."""
+        """Return the members that say they own a partition; one, unless it is on its way."""
         return tuple(row.label for row in self.rows if partition in row.owned)
 
     def lag(self, partition: int) -> int | None:

@@ -127,7 +127,7 @@ async def _run(
 
 @dataclass(frozen=True, slots=True)
 class _Cast:
-    """Whom the steps of a scenario are done to."""
+    """The members that the steps of a scenario are done to."""
 
     stage: Stage
     crew: Crew

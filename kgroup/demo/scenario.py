@@ -48,7 +48,7 @@ class Step:
     Args:
         at: seconds after the group has settled.
         action: what is done.
-        member: to whom.
+        member: the member it is done to.
     """
 
     at: float

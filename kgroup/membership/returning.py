@@ -78,8 +78,8 @@ def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> 
     before the round in which it would have said that it did; 3. the next process is given what it
     may keep, at once, without a round. Nobody else owes that round, so nobody would ever have t-1.
 
-    Who is new to the group was heard: its JoinGroup began a round. Who looks whether it is, knows
-    with the answer.
+    The group knows the topics of a new member: its JoinGroup began a round. A member that is still
+    asking whether it is new learns so with the answer.
 
     Returns:
         Topic -> how many partitions of it somebody has; a round is owed when there are more.
@@ -103,7 +103,7 @@ def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> 
 def owe_unheard(turn: Turn) -> bool:
     """Owe a round as soon as there are partitions that nobody has.
 
-    What was found to be given out whole is settled: that it grows, who leads will see.
+    A topic that was found to be given out whole is settled: its growth is the leader's to see.
 
     The JoinGroup of that round differs from the one before in the generation it names, so a
     coordinator in Stable takes it for a change and begins a round, also from a follower.
@@ -153,7 +153,7 @@ def unsettled_by_loss(member: GroupMember) -> bool:
     return before.said is not Said.NEW
 
 
-# -- who is new, unless a coordinator resigns ---------------------------------------------------
+# -- new members, unless a coordinator resigns --------------------------------------------------
 
 
 def look_again(turn: Turn) -> None:
@@ -167,8 +167,8 @@ def look_again(turn: Turn) -> None:
     No answer to JoinGroup or SyncGroup tells this from the round that a should have been in. The
     group's state does: what is answered in a round is answered while members wait for its leader.
     A generation that stands says whether all was given out, and no more than that is asked of it:
-    that a asks for other topics than before, who leads may hear later. So the first start of a
-    member, also of many at once, costs no round. Who leads and is to divide nothing looks anyway
+    the leader may hear later that a asks for other topics than before. So the first start of a
+    member, also of many at once, costs no round. A leader that is to divide nothing looks anyway
     (KIP-814).
     """
     before = turn.member.round.remembered

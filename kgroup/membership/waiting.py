@@ -47,8 +47,8 @@ def begin_handing_over(turn: Turn, gone: tuple[Claim, ...]) -> None:
 
     1. A round takes partitions from two members; 2. one has nothing in hand, and joins again at
     once; 3. the other has not heard of its assignment yet, and must join with all it had: the group
-    needs a third round. So there is a pause first. Who must join meanwhile hands over first, too,
-    but within a limit.
+    needs a third round. So there is a pause first. A member that must join meanwhile hands over
+    first, too, but within a limit.
     """
     settings = turn.member.settings
     spans = turn.now + settings.hand_over_pause, turn.now + settings.hand_over_patience

@@ -37,7 +37,7 @@ class BrokerOrder:
 
     Args:
         clock: instants.
-        dice: draws who is first of all.
+        dice: draws the first of all.
         resting: as in `in_order`.
     """
 

@@ -99,7 +99,7 @@ class ClaimLog:
     # -- reading ---------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Read until cancelled; a failure is told to whoever waits."""
+        """Read until cancelled; a failure is raised in every task that waits."""
         try:
             await self.reader.run()
         except (KGroupError, TimeoutError) as error:
@@ -359,7 +359,7 @@ async def claim_log(
     names = names_everywhere(check.partitions) if topics is None else topics
     place = ClaimLog(cluster, settings, check, hear)
     place.reader.follow(names)
-    # Who is cancelled ends what it began, and reads that back: reading outlasts the block.
+    # A call that is cancelled ends what it began, and reads that back: reading outlasts the block.
     reading = anyio.CancelScope(shield=True)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_read, place, reading)

@@ -68,8 +68,8 @@ class MarshalAdmin:
     Args:
         config: options, None for the defaults; those about brokers, the group and the coordination
             topic count.
-        name: who asks, as the log has it. A pause binds everybody else, and a later call under this
-            name goes on with what an earlier one left. Administrators that work at the same time
+        name: of the caller, as the log has it. A pause binds everybody else; a later call under it
+            goes on with what an earlier one left. Administrators that work at the same time
             need different names; None for a new one.
         timeout: seconds for each question, and for what was written to be read back.
         say: hears of progress, a line at a time.
@@ -181,7 +181,7 @@ class MarshalAdmin:
     async def pause(self, seconds: float, topics: Collection[str] | None = None) -> None:
         """Pause the group: its members let go of all partitions, and nobody claims any.
 
-        It replaces any earlier pause, whoever asked for that.
+        It replaces any earlier pause, also one of another administrator.
         A pause of more than 3,000 s is renewed, and this call returns when less than that is left.
         If you cancel it earlier, the pause ends by itself.
 
@@ -205,7 +205,7 @@ class MarshalAdmin:
         )
 
     async def resume(self, topics: Collection[str] | None = None) -> bool:
-        """End the pause of the group, whoever asked for it; False when there was none.
+        """End the pause of the group, also one of another administrator; False without a pause.
 
         A pause that is only beginning ends everywhere; one not seen yet goes on everywhere.
 
@@ -234,11 +234,11 @@ class MarshalAdmin:
         """Have all members let go of their partitions, by a short pause; then they claim again.
 
         Args:
-            topics: whose partitions are waited for; None for all.
+            topics: the topics whose partitions are waited for; None for all.
             patience: seconds to wait for members.
 
         Returns:
-            Partition -> who has not let go of it, as `owners` has it; empty when all have.
+            Partition -> the client that has not let go, as in `owners`; empty when all have.
 
         Raises:
             GroupError: a member of the original library is alive, or another administrator is at

@@ -45,9 +45,9 @@ class GroupChange:
         partition: the coordination partition; of a pause the first, or the last, one.
         time: log time, milliseconds since the epoch; -1 when there is none.
         tp: the partition it is about; None for the whole group.
-        client: who did it, as client id and instance id with a slash between; of a pause the client
-            id alone; None for nobody in particular.
-        former: who had the partition before, None for nobody or the same.
+        client: the client that did it, as client id and instance id with a slash between; of a
+            pause the client id alone; None for nobody in particular.
+        former: the client that had the partition before, None for none or the same.
         epoch: of a claim, the offset by which it fences; None for none.
         offset: next offset to read of the partition, None when nobody said.
         until: of a pause, log time in milliseconds.
@@ -70,7 +70,7 @@ class Watching:
     """Remembers what was, to tell what changed.
 
     Args:
-        topics: whose keys; None for all.
+        topics: the topics of the keys; None for all.
         show: takes what is told.
     """
 

@@ -8,13 +8,13 @@ L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; o
     at most one in flight, not counting what was sent before its sync (the lease of a generation
     needs a heartbeat sent after it) or under a former member id, and what went to a former
     coordinator; in a stable generation the next is sent within 1.2 intervals, the first within one;
-    while the answer to SyncGroup is awaited, too, for a leader may be slow, and the sessions of who
-    waits for it run on: there the first has two, as its connection may have to be opened; the
+    while the answer to SyncGroup is awaited, too, for a leader may be slow, and the sessions of its
+    followers run on: there the first has two, as its connection may have to be opened; the
     session is at least three intervals long. With `isolated_heartbeats` each has two: a thread
     sends one when the loop is late, and may have to open its connection.
-B5: the same while the listener runs, up to the rebalance timeout, to the loss of the generation,
-    and to the end of the lease of who has sent JoinGroup and is in no generation since: without one
-    it has nothing to confirm.
+B5: the same while the listener runs, up to the rebalance timeout and to the loss of the generation.
+    For a member that has sent JoinGroup and is in no generation since, up to the end of its lease:
+    without a generation it has nothing to confirm.
 """
 
 import math
@@ -143,7 +143,7 @@ class _Pulse:
         return self.joined.at + self.rebalance_timeout - self.margin
 
     def turn(self, entry: Entry, event: StateChanged) -> None:
-        """Take a change of state; who has just joined has a session, and must keep it from now on.
+        """Take a change of state; a member that has just joined must keep its session from now on.
 
         What was due before that stays due, unless it was excused until now.
 

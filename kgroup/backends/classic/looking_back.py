@@ -51,7 +51,7 @@ async def assigned_counts(
         timeout: seconds.
 
     Returns:
-        None when no generation stands: a round is on, and whoever leads it assigns anew.
+        None when no generation stands: a round is on, and its leader assigns anew.
 
     Raises:
         BrokerError, DecodeError: the coordinator, or what it keeps, says nothing of use.

@@ -57,7 +57,7 @@ class FollowedLog:
 
     Args:
         tp: the coordination partition.
-        group_id: whose keys are reported.
+        group_id: the group whose keys are reported.
         compat: what records without headers can do.
         tell: hears what is read.
         backoff: its pauses after failures.

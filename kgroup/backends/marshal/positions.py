@@ -27,7 +27,7 @@ class Positions:
     Args:
         conductor: has the member, which knows what the log says.
         cluster: connections and clock; not owned.
-        group_id: whose positions.
+        group_id: the group whose positions are read.
         search: knows the coordinator.
     """
 

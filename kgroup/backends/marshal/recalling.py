@@ -60,7 +60,7 @@ class _Reading:
     """What stands in front of one view of a log, as far as it was read.
 
     Args:
-        log: whose.
+        log: the one that is read.
         view: what was read of it; another one belongs to another log.
         fold: what was read in front; None when all was.
         upto: where the view begins.
@@ -92,7 +92,7 @@ class _Reading:
         return unknown and self.log.view is self.view and not self.log.dropped
 
     def end(self, refusal: KGroupError | None = None) -> None:
-        """Answer all who wait."""
+        """Answer all callers that wait."""
         self.refusal = refusal
         if refusal is None and self.fold is not None:
             keys = self.fold.opened(frozenset(), self.upto).keys

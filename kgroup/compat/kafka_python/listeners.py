@@ -67,7 +67,7 @@ class AdaptedListener:
     """One listener of kafka-python, as `kgroup.sync.Consumer` calls it.
 
     Args:
-        listener: whose callbacks are plain; None for nobody.
+        listener: its callbacks are plain; None for none.
         reported: as for `adapted`.
         eager: likewise.
     """

@@ -139,7 +139,7 @@ class Reading(Life):
         try:
             self._consumer.seek(record.tp, record.offset)
         except NotOwnedError:
-            return  # whoever owns it now reads it again
+            return  # its new owner reads it again
 
     def _count(self, made: Any) -> None:  # noqa: ANN401 - kafka-python's record
         self._records_consumed += 1

@@ -6,7 +6,7 @@ Never: stamps an event (a sink does), judges a history (`oracles` do), holds pay
 Who emits what: `net` emits connections, requests and answers; the group side emits state,
 generation, join, ownership, keys, claims, timers, commits and offset reads; the consumer emits
 fetches, deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults;
-who watches the coordinator, or the coordination topic, emits what it stored.
+a watcher of the coordinator, or of the coordination topic, emits what it stored.
 Order matters in three places: `Delivered` is emitted BEFORE the records reach the application,
 `OwnershipStep(REVOKED, BEGIN)` before the listener is told, and `ClaimStep(WRITTEN)` before the
 message is on its way: a lease is reckoned from it.

@@ -118,7 +118,7 @@ class CallbackStep:
 #
 # Decides: what is written of a claim's way from a message to ownership, and back.
 # Never: carries the periods of ownership; that is `ownership`, for any member alike. Says nothing
-# of what only tells who is there.
+# of what only shows which members are there.
 #
 # A member owns a key under an epoch, the offset of its accepted claim. Nothing proves it but a
 # heartbeat that was read back and counts; the lease is reckoned from its writing (`ClaimStep`).

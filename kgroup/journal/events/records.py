@@ -50,7 +50,7 @@ class PositionMove(Word):
 
 
 class PauseCause(Word):
-    """Who holds a claim back."""
+    """What holds a claim back."""
 
     APPLICATION = "application"
     UNCOMMITTED = "max_uncommitted"

@@ -1,6 +1,6 @@
 """What one broker reads for one fetch, partition by partition.
 
-Decides: who may read what here: the order in which a broker looks at leaders, ids, epochs and
+Decides: which reads are allowed: the order in which a broker looks at leaders, ids, epochs and
 offsets, and how bytes are shared out among the partitions of a fetch.
 Never: waits, or knows sessions.
 
