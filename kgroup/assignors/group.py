@@ -53,7 +53,7 @@ class GroupSubscription:
     Attributes:
         partitions: everything there is to give, in order; a sequence that also knows the place
             of each partition.
-        audiences: the topics by who subscribes to them, in the order of their first topics.
+        audiences: the topics by their subscribers, in the order of their first topics.
 
     Raises:
         AssignmentError: two members have one member id.

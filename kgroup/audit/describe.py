@@ -94,7 +94,7 @@ def event_log_page() -> str:
 
 
 def _promise(promise: Promise) -> str:
-    """Return the promise's row: who judges it, by which events, and what is judged elsewhere."""
+    """Return the promise's row: its oracles, their events, and what is judged elsewhere."""
     judges = ", ".join(f"`{oracle.__name__}`" for oracle in promise.oracles)
     every = [kinds_of(oracle) for oracle in promise.oracles]
     seen = {kind.KIND for kinds in every if kinds is not None for kind in kinds}

@@ -1,6 +1,6 @@
 """How long partitions were silent, in each rebalance and over the run.
 
-Decides: what counts as one rebalance, why it came, and who moved in it.
+Decides: what counts as one rebalance, why it came, and which members moved in it.
 Never: says how long is too long.
 
 Rounds that follow each other within `rest` seconds are one rebalance (a cooperative one has two);

@@ -60,7 +60,7 @@ _AdminName = Annotated[
         "--client-id",
         metavar="ID",
         help="Name of the caller: a pause binds everybody else in the group. By default a name "
-        "that nobody else has; a call under the name of an earlier one goes on with what that left.",
+        "that nobody else has; a call under an earlier name goes on with what that one left.",
     ),
 ]
 

@@ -1,6 +1,6 @@
 """What is known of the group at one moment: an immutable board, and how news change it.
 
-Decides: who owns what, how far behind each partition is, and which news are worth a line.
+Decides: which member owns what, how far behind a partition is, and which news are worth a line.
 Never: talks to a process or draws.
 """
 

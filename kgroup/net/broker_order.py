@@ -33,7 +33,7 @@ def in_order(
 
 
 class BrokerOrder:
-    """Remembers whose turn it is, and who was silent.
+    """Remembers whose turn it is, and which brokers were silent.
 
     Args:
         clock: instants.

@@ -67,10 +67,10 @@ async def first_answer(
     trouble: MutableMapping[str, str],
     patience: Patience,
 ) -> tuple[Endpoint, R] | None:
-    """Return the first answer and who gave it; None when every attempt failed.
+    """Return the first answer and the broker that gave it; None when every attempt failed.
 
     Args:
-        candidates: whom to ask, in this order.
+        candidates: the brokers to ask, in this order.
         ask: one bounded attempt.
         trouble: address -> why it failed; written as attempts begin and fail.
         patience: of those who wait: every candidate should have its turn in their time.

@@ -62,7 +62,7 @@ class ClaimLog:
 
     Args:
         cluster: running; not owned.
-        settings: who and where.
+        settings: the administrator, the group, and the coordination topic.
         check: what the coordination topic was found to be.
         hear: told of everything that is read, between two awaits; None for nobody.
     """
@@ -346,8 +346,8 @@ async def claim_log(
 
     Args:
         cluster: running.
-        settings: who and where.
-        topics: whose claims are needed; None for the whole coordination topic.
+        settings: the administrator, the group, and the coordination topic.
+        topics: the topics whose claims are needed; None for the whole coordination topic.
         hear: as in `ClaimLog`.
 
     Raises:

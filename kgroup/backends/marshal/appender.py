@@ -37,7 +37,7 @@ _MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class AppenderSettings:
-    """Who writes, and where.
+    """The member that writes, and where.
 
     Args:
         group_id: of the group.
@@ -76,7 +76,7 @@ class Appender:
     """Writes for as long as it runs.
 
     Args:
-        settings: who and where.
+        settings: the writer and the topic.
         cluster: connections and clocks; not owned.
         partition_of: coordination partition of a topic, None while it is not known.
         tell: hears of failures; called between two awaits, must not block.

@@ -1,6 +1,6 @@
 """What the machine of a Marshal member wants done, done.
 
-Decides: which room carries out which effect, and who waits for which answer.
+Decides: which room carries out which effect, and which caller waits for which answer.
 Never: decides when something is written, or what it means that it was.
 """
 

@@ -2,8 +2,8 @@
 
 Decides: how much of it is asked for at a time. It decides nothing about a key: what stands
 before the window is folded like the window itself, and the last position of each key is told.
-Never: makes an owner of what it finds; who owns a key is for the window alone. Reads the same part
-of a log twice: a question that is not answered in time ends, the reading goes on, and the next
+Never: makes an owner of what it finds; only the window shows the owner of a key. Reads the same
+part of a log twice: a question that is not answered in time ends, the reading goes on, and the next
 question finds it further on.
 
 A claim of a key that is not in the window must not trust what is committed:

@@ -170,9 +170,7 @@ def _replicas(info: TopicInfo) -> str | None:
     fewest = min((len(each.replicas) for each in info.partitions.values()), default=0)
     if fewest >= _REPLICAS:
         return None
-    return (
-        f"a partition has {fewest} replica(s); losing it loses all claims: give it {_REPLICAS}"
-    )
+    return f"a partition has {fewest} replica(s); losing it loses all claims: give it {_REPLICAS}"
 
 
 def _in_sync(value: str | None) -> str | None:

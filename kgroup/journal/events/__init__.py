@@ -3,7 +3,7 @@
 Decides: which events exist, what each carries, and what an entry (a stamped event) is.
 Never: stamps an event (a sink does), judges a history (`oracles` do), holds payload bytes.
 
-Who emits what: `net` emits connections, requests and answers; the group side emits state,
+The emitters: `net` emits connections, requests and answers; the group side emits state,
 generation, join, ownership, keys, claims, timers, commits and offset reads; the consumer emits
 fetches, deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults;
 a watcher of the coordinator, or of the coordination topic, emits what it stored.

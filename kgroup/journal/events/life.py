@@ -196,7 +196,7 @@ class CommitStored:
     Args:
         tp: which.
         offset: next offset to read, None when an administrator deleted the commit.
-        member_id: who committed, None for somebody outside the group (an administrator).
+        member_id: of the member that committed, None for an administrator outside the group.
         generation_id: generation it was sent under, None for somebody outside the group.
         leader_epoch: epoch stored with it (KIP-320), None without one.
     """
