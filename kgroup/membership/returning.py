@@ -172,7 +172,7 @@ def look_again(turn: Turn) -> None:
     (KIP-814).
     """
     before = turn.member.round.remembered
-    if turn.member.round.returned and before is not None and before.said is Said.PASSED_OVER:
+    if turn.member.round.returned and before is not None and before.said is Said.LEFT_OUT:
         watch_topics(turn, follows=True)
 
 

@@ -278,7 +278,7 @@ async def test_n14_a_coordinator_that_is_no_kafka_costs_no_generation_within_a_s
         assert play.committed()[A] == 10
 
 
-async def test_n14_who_asks_for_what_is_committed_meanwhile_hears_why_it_takes_so_long() -> None:
+async def test_n14_a_timeout_of_committed_says_that_no_coordinator_was_found() -> None:
     broker = cluster()
     mislead(broker, named(1, "broker-1", 0))
     async with playing(broker, by_hand=[A]) as play:

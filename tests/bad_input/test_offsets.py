@@ -131,7 +131,7 @@ async def test_n13_ends_of_logs_that_are_omitted_doubled_or_impossible_are_outli
 
 
 @pytest.mark.parametrize("name", ["no topics", "topics twice", "no partitions"])
-async def test_n13_who_asks_for_an_end_of_a_log_meanwhile_hears_what_the_answer_lacks(
+async def test_n13_the_error_of_end_offsets_names_what_the_answer_lacks(
     name: str,
 ) -> None:
     broker = cluster()

@@ -186,7 +186,7 @@ async def test_n25_a_leader_nobody_knows_is_followed_until_the_next_round() -> N
         await play.read_all()
 
 
-async def test_n25_a_generation_that_goes_back_is_refused_by_who_gave_another_one() -> None:
+async def test_n25_a_generation_that_goes_back_is_outlived() -> None:
     await outlive(joined(generation_id=0))
 
 

@@ -82,7 +82,7 @@ async def test_n06_lengths_below_minus_one_are_outlived(kind: Kind) -> None:
     await outlive(with_old_length(kind, -2))
 
 
-async def test_n06_who_finds_no_broker_hears_which_length_of_what_cannot_be() -> None:
+async def test_n06_the_error_without_a_broker_names_the_impossible_length() -> None:
     broker = cluster()
     with_length(MetadataRequest, b"\0")(broker)
     with pytest.raises(NoBrokerError, match=r"MetadataResponse.*its length is -1"):

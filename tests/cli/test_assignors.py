@@ -126,7 +126,7 @@ def test_time_and_racks_are_shown_where_there_are_any(capsys: Shown) -> None:
     assert (rows[2][-1], rows[2][-4].endswith("/60")) == ("ms", True)
 
 
-def test_who_owns_what_is_shown_when_asked_for(capsys: Shown) -> None:
+def test_owners_are_shown_when_asked_for(capsys: Shown) -> None:
     words = ["--example", "swaps", "--assignor", "range", "--show-assignment"]
     rows = lines(words, capsys)
     at = rows.index(["join", "m3", "range", "m1", "orders", "0-2"])

@@ -173,7 +173,7 @@ def test_a_pause_is_seen_and_ends(brokers: InProcessBroker, capsys: Shown) -> No
 
 
 @pytest.mark.parametrize("verb", ["pause --for 60", "release", "resume"])
-def test_a_dry_run_says_who_has_what_and_writes_nothing(
+def test_a_dry_run_shows_the_holders_and_writes_nothing(
     brokers: InProcessBroker, capsys: Shown, verb: str
 ) -> None:
     writer = laid(brokers, client="worker")
@@ -201,7 +201,7 @@ def test_nobody_is_paused_where_the_original_library_is(
     assert log_of(brokers) == ["ClaimingPartition"]
 
 
-def test_who_does_not_let_go_is_named_and_the_pause_ends_all_the_same(
+def test_a_client_that_does_not_let_go_is_named_and_the_pause_ends_all_the_same(
     brokers: InProcessBroker, capsys: Shown
 ) -> None:
     writer = laid(brokers, client="stubborn")

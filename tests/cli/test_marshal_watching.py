@@ -133,7 +133,7 @@ CHANGE = GroupChange(
 )
 
 
-def test_a_line_is_one_line_and_says_who_what_and_where() -> None:
+def test_a_change_is_one_line_with_client_partition_and_offset() -> None:
     assert change_line(CHANGE) == (
         "2023-11-14T22:13:20.123Z  t-0 taken over by B/i2\\u001b[2J from A/i1 at offset 42 epoch 7"
     )

@@ -149,7 +149,7 @@ def test_without_files_the_authorities_of_the_system_are_trusted() -> None:
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
 
 
-def test_names_are_passed_over_only_on_demand_and_certificates_never(cafile: str) -> None:
+def test_names_are_left_unchecked_only_on_demand_and_certificates_never(cafile: str) -> None:
     options = {"security_protocol": "SSL", "ssl_cafile": cafile, "ssl_check_hostname": False}
     context = ConsumerConfig.of(options).net().security.tls
     assert context is not None

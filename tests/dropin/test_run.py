@@ -53,7 +53,9 @@ def test_a_test_whose_end_fails_has_not_passed(run: Run, tree: Path) -> None:
     text = conftest.read_text(encoding="utf-8")
     conftest.write_text(text + '    raise RuntimeError("not closed")\n', encoding="utf-8")
     ran = run()
-    ran.stdout.fnmatch_lines(["portable: 2 of 3", "  failed: *test_who_closes: in teardown: *"])
+    ran.stdout.fnmatch_lines(
+        ["portable: 2 of 3", "  failed: *test_the_client_closes: in teardown: *"]
+    )
 
 
 def test_what_was_not_run_is_not_counted_as_passed(run: Run) -> None:
@@ -85,7 +87,7 @@ def test_a_thin_subclass_of_the_original_passes_nothing(run: Run) -> None:
     )
 
 
-def test_who_leans_on_the_original_where_no_test_looks_fails_the_run(run: Run, site: Path) -> None:
+def test_a_facade_that_hides_its_use_of_the_original_fails_the_run(run: Run, site: Path) -> None:
     # As it would be in kgroup: the module's name says whose it is.
     hidden = """
         __name__ = "kgroup.compat.hidden"

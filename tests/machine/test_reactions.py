@@ -61,7 +61,7 @@ def test_every_api_of_a_group_has_its_own_cells(api: ApiKey) -> None:
     assert api in REACTIONS
 
 
-def test_whoever_evicts_a_member_that_is_not_there_is_told() -> None:
+def test_evicting_an_unknown_member_is_refused() -> None:
     assert reaction(ApiKey.LEAVE_GROUP, ErrorCode.UNKNOWN_MEMBER_ID) is Reaction.REFUSE
 
 

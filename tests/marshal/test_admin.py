@@ -99,7 +99,7 @@ def test_a_key_without_a_position_gets_none_before_the_last_step() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
-def test_whoever_gives_up_before_the_commit_leaves_the_key_where_it_was(steps: int) -> None:
+def test_a_move_that_is_given_up_before_the_commit_leaves_the_key_where_it_was(steps: int) -> None:
     log = Log()
     log.say("A", Draft(Kind.RELEASING_PARTITION, 7, log.owned_by("A", 7)))
     move = KeyMove(T0, 42)

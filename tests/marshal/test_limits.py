@@ -40,7 +40,7 @@ from tests.marshal.scenes import IDLE, enter, room_of
         (2, 4, (1,), 0, 1),
     ],
 )
-def test_what_who_takes_less_leaves_is_divided_by_the_others(
+def test_members_without_a_limit_divide_what_limited_members_leave(
     partitions: int, members: int, limits: tuple[int, ...], level: int, quota: int
 ) -> None:
     share = Share(partitions, members, limits=limits)

@@ -21,7 +21,7 @@ def term(node: Node) -> float:
 
 
 @pytest.mark.parametrize(("append_time", "seconds"), [(True, 105), (False, 89)])
-def test_among_members_that_keep_the_rules_it_depends_on_whose_time_the_log_has(
+def test_among_members_that_keep_the_rules_it_depends_on_the_clock_of_the_log(
     append_time: bool, seconds: float
 ) -> None:
     room = room_of(append_time=append_time)

@@ -242,7 +242,7 @@ def test_one_after_the_other_is_claimed_until_all_are() -> None:
     assert len(node.member.holdings.claims) == 4
 
 
-def test_a_position_is_no_commit_of_who_commits_at_most_once() -> None:
+def test_a_member_that_commits_at_most_once_may_not_commit_a_position() -> None:
     """Positions are committed before their records are handed out; nothing takes them back."""
     room = room_of()
     node = enter(room, "a", Habits(), guarantee=Guarantee.AT_MOST_ONCE)
@@ -255,7 +255,7 @@ def test_a_position_is_no_commit_of_who_commits_at_most_once() -> None:
 
 
 @pytest.mark.parametrize("guarantee", Guarantee)
-def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_nothing(
+def test_a_member_that_reads_its_claim_and_that_of_a_later_owner_at_once_commits_nothing(
     guarantee: Guarantee,
 ) -> None:
     """1. A member stops reading; 2. its probe, or its heartbeat, is appended, and behind it the
@@ -284,7 +284,9 @@ def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_no
 
 
 @pytest.mark.slow
-def test_who_reads_heartbeats_while_the_time_of_the_log_stands_still_claims_nothing() -> None:
+def test_a_member_claims_nothing_of_a_beating_owner_while_the_time_of_the_log_stands_still() -> (
+    None
+):
     """1. A broker's clock steps back by ten minutes; 2. the time of the log stands still; 3. the
     others took the claim of a living owner for expired, and claimed its key again and again."""
     room = room_of()

@@ -41,7 +41,7 @@ class Planted(NamedTuple):
 
 
 _FAR_EPOCH = "test_world.py::test_a_claim_that_does_not_stand_before_is_not_believed"
-_DIVIDED = "test_limits.py::test_what_who_takes_less_leaves_is_divided_by_the_others"
+_DIVIDED = "test_limits.py::test_members_without_a_limit_divide_what_limited_members_leave"
 
 PLANTED = (
     Planted(

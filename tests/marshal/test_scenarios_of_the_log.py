@@ -46,7 +46,9 @@ def test_of_two_claims_in_one_batch_the_lower_offset_wins_for_every_reader(reade
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_who_loses_a_race_of_claims_hands_out_nothing_and_leaves_the_key_alone(seed: int) -> None:
+def test_the_loser_of_a_race_of_claims_hands_out_nothing_and_leaves_the_key_alone(
+    seed: int,
+) -> None:
     """Scenario 2: nobody has read of the other's claim when it writes its own."""
     room = room_of(seed=seed)
     room.fates = [Fate((2.0,))] * 6  # of their signs of presence and their claims
@@ -242,7 +244,7 @@ def test_by_the_senders_time_a_clock_that_falls_back_loses_its_own_claims(
 
 @pytest.mark.parametrize("window", [120, 240, HOUR])
 @pytest.mark.parametrize("zombie_first", [True, False])
-def test_who_comes_late_never_takes_a_live_key_while_a_zombie_writes(
+def test_a_late_reader_never_takes_a_live_key_while_a_zombie_writes(
     window: int, zombie_first: bool
 ) -> None:
     """Scenario 22: 1. A is taken over from; 2. it goes on writing; 3. a reader knows only the last
@@ -262,7 +264,7 @@ def test_who_comes_late_never_takes_a_live_key_while_a_zombie_writes(
 
 @pytest.mark.parametrize(("silence", "then"), [(119, Verdict.REFUSED), (120, Verdict.ACCEPTED)])
 @pytest.mark.parametrize("window", [120, 240, HOUR])
-def test_who_comes_late_waits_for_the_end_of_a_zombie_and_no_longer(
+def test_a_late_reader_waits_for_the_end_of_a_zombie_and_no_longer(
     window: int, silence: int, then: Verdict
 ) -> None:
     """Scenario 22: the owner is dead, and what a reader sees of the zombie it must believe."""

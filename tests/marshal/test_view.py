@@ -116,7 +116,7 @@ def test_all_keys_of_the_group_are_told_when_the_log_is_open() -> None:
 # -- who is there --------------------------------------------------------------------------------
 
 
-def test_who_shows_itself_is_there_for_two_of_its_intervals() -> None:
+def test_a_member_that_shows_itself_is_present_for_two_of_its_intervals() -> None:
     story = Story()
     assert story.shows("A").presence == {"t": {b"A": until(120)}}
     assert story.shows("B", interval=10).presence["t"] == {b"A": until(120), b"B": until(20)}
@@ -124,7 +124,7 @@ def test_who_shows_itself_is_there_for_two_of_its_intervals() -> None:
     assert story.shows("A").presence["t"] == {b"A": until(140)}
 
 
-def test_who_shows_itself_makes_no_key() -> None:
+def test_a_sign_of_presence_makes_no_key() -> None:
     story = Story()
     assert story.shows("A").reads == ()
     assert (story.view.world.keys, story.view.opened(frozenset(), 1).keys) == ({}, {})
@@ -146,7 +146,7 @@ def test_owner_counts_as_present_until_its_claim_expires() -> None:
     assert read.presence == {"t": {b"A": until(35)}}
 
 
-def test_who_released_its_last_key_is_not_there_unless_it_shows_itself() -> None:
+def test_a_member_without_a_key_is_present_only_when_it_shows_itself() -> None:
     story = Story()
     story.say(Kind.CLAIMING_PARTITION)
     story.say(Kind.CLAIMING_PARTITION, partition=1)
@@ -226,7 +226,7 @@ def test_a_claim_in_vain_says_that_its_sender_takes_part() -> None:
     assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].skipped_until == -1
 
 
-def test_a_claim_in_vain_says_nothing_of_who_claimed_and_did_not_begin() -> None:
+def test_a_claim_in_vain_says_nothing_of_a_member_that_claimed_and_did_not_begin() -> None:
     story = skipped()
     story.say(Kind.CLAIMING_PARTITION, "B", partition=5)
     assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].skipped_until == until(630)
@@ -298,7 +298,7 @@ def test_what_a_sign_said_is_over_with_it_though_its_sender_owns_something() -> 
 
 
 @pytest.mark.slow
-def test_who_is_there_follows_from_the_records_however_they_were_read() -> None:
+def test_presence_follows_from_the_records_however_they_were_read() -> None:
     story, view = long_story(), new_view()
     columns = columns_of([(*row[:2], *row[3:]) for row in story.rows])
     for row in story.rows:

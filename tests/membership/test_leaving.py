@@ -205,7 +205,7 @@ def test_a_static_member_that_is_not_polled_falls_silent() -> None:
 @pytest.mark.parametrize(
     ("instance", "expected"), [("i-1", []), (None, [LeaveGroupRequest])], ids=["static", "dynamic"]
 )
-def test_who_wakes_beyond_its_session_and_its_poll_interval_joins_no_more(
+def test_a_member_that_wakes_beyond_its_session_and_its_poll_interval_does_not_join(
     instance: str | None, expected: list[type]
 ) -> None:
     # 1. the process stands still beyond both; 2. it wakes, and its lease is over: it would join; 3.
@@ -217,7 +217,7 @@ def test_who_wakes_beyond_its_session_and_its_poll_interval_joins_no_more(
     assert [type(each.request) for each in effects if isinstance(each, Send)] == expected
 
 
-def test_who_wakes_to_join_and_is_unsubscribed_at_once_joins_no_more() -> None:
+def test_a_member_that_wakes_to_join_and_is_unsubscribed_at_once_does_not_join() -> None:
     member = Driven().join("t-0")
     effects = member.on(Unsubscribed(), after=SESSION + 1)
     assert [type(each.request) for each in effects if isinstance(each, Send)] == [LeaveGroupRequest]

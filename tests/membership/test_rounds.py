@@ -193,7 +193,7 @@ def taken(*left: str) -> Driven:
     return member
 
 
-def test_who_has_to_join_while_it_hands_over_joins_when_that_is_done() -> None:
+def test_a_member_that_has_to_join_while_handing_over_joins_when_that_is_done() -> None:
     member = taken("t-0", "t-1")
     moving = member.claim("t-2")
     member.on(Drained((moving,)))

@@ -77,7 +77,7 @@ def unanswered(member: Driven) -> Event:
 
 
 @pytest.mark.parametrize("found", [nothing, unanswered])
-def test_growth_while_it_was_not_subscribed_begins_one_round_whoever_is_silent(
+def test_growth_while_it_was_not_subscribed_begins_one_round_also_without_an_answer(
     found: Callable[[Driven], Event],
 ) -> None:
     """1. It unsubscribes, which ends no membership of a static one; 2. the topic grows, and it

@@ -107,7 +107,7 @@ def test_no_common_version_names_both_ranges() -> None:
         offered((11, 0, 9)).choose(HeartbeatRequest)
 
 
-def test_turned_negative_unknown_and_repeated_ranges_are_passed_over() -> None:
+def test_turned_negative_unknown_and_repeated_ranges_are_skipped() -> None:
     rows = ((12, 3, 1), (12, -1, 4), (12, 0, 2), (12, 0, 4), (9_999, 0, 1))
     assert offered(*rows).ranges == {ApiKey.HEARTBEAT: VersionRange(0, 2)}
 

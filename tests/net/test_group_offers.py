@@ -198,7 +198,7 @@ async def test_what_all_members_list_is_asked_one_name_at_a_time() -> None:
     assert [each.protocols[0].name for each in coordinator.asked] == [*BUILT_IN, "zone"]
 
 
-async def test_who_asks_has_a_member_id_nobody_has_and_bytes_everybody_can_read() -> None:
+async def test_the_question_has_a_member_id_nobody_has_and_bytes_everybody_can_read() -> None:
     """With an empty id it would be given one, and the group would wait for it."""
     coordinator = Coordinator(STABLE)
     async with coordinator.cluster() as cluster:
@@ -260,7 +260,7 @@ async def test_an_unknown_group_is_an_error() -> None:
         (ErrorCode.INVALID_SESSION_TIMEOUT, BrokerError),
     ],
 )
-async def test_who_may_not_ask_is_told_what_is_described_and_why_no_more(
+async def test_offers_without_the_right_to_join_hold_the_description_and_the_refusal(
     code: int, kind: type[Exception]
 ) -> None:
     """The first name is refused, so the others are not asked about."""

@@ -155,7 +155,7 @@ async def asked_while_it_ends(scripted: ScriptedCluster, later: int) -> None:
 
 
 @pytest.mark.parametrize("later", range(4))
-async def test_who_asks_for_a_connection_while_the_pool_ends_is_told_that_it_is_closed(
+async def test_a_request_for_a_connection_while_the_pool_ends_is_refused_as_closed(
     scripted: ScriptedCluster, later: int
 ) -> None:
     """1. A cluster is cancelled; 2. its pool takes no more tasks, and is not left yet; 3. somebody

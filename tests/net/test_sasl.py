@@ -36,7 +36,7 @@ from tests.search.scripted.broker import Cut, HungUp, ScriptedBroker
 
 
 @pytest.mark.parametrize("mechanism", WITH_PASSWORD)
-async def test_nothing_is_asked_before_the_broker_knows_who_asks(
+async def test_nothing_is_asked_before_authentication_is_over(
     broker: ScriptedBroker, server: SaslServer, mechanism: SaslMechanism
 ) -> None:
     async with connected(broker, security=by_password(mechanism)) as connection:

@@ -168,7 +168,7 @@ async def test_a_peer_that_hangs_up_in_the_handshake_is_a_lost_connection(
     assert not isinstance(caught.value, TlsError)
 
 
-async def test_a_client_certificate_is_shown_to_who_wants_it(
+async def test_a_client_certificate_is_shown_to_a_broker_that_requires_one(
     authority: trustme.CA, tmp_path: Path
 ) -> None:
     server = server_context(authority)

@@ -109,7 +109,7 @@ async def test_members_of_the_newer_protocol_list_nothing_and_are_in_the_way(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_who_may_describe_but_not_join_is_told_the_assignor_in_use_and_why_no_more(
+async def test_offers_with_the_right_to_describe_only_hold_the_assignor_in_use_and_the_refusal(
     kafka_secure: RealKafka, tmp_path: Path
 ) -> None:
     """DescribeGroups needs DESCRIBE of the group, a JoinGroup needs READ; beside aiokafka."""

@@ -106,7 +106,7 @@ async def test_10_a_bad_record_is_raised_at_its_place_until_it_is_skipped(spoilt
 
 
 @pytest.mark.parametrize(("policy", "offsets"), [("skip", [0, 2]), ("raw", [0, 1, 2])])
-async def test_10_a_bad_record_is_passed_over_or_handed_over(
+async def test_10_a_bad_record_is_skipped_or_handed_over(
     spoilt: Ground, policy: str, offsets: list[int]
 ) -> None:
     """aiokafka#744 (kafka-python#1141): see above."""

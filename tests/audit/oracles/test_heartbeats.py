@@ -258,7 +258,7 @@ def test_l3_a_member_that_lost_its_generation_owes_no_heartbeat_until_it_has_ano
     [(1, []), (2, []), (0, ["L3"]), (None, ["L3"])],
     ids=["it", "one that was never entered", "older", "none"],
 )
-def test_l3_who_lost_its_generation_while_joining_owes_none_for_a_late_answer(
+def test_l3_a_member_that_lost_its_generation_while_joining_owes_none_for_a_late_answer(
     lost_in: int | None, expected: list[str]
 ) -> None:
     # 1. JoinGroup is out, and a heartbeat; 2. the lease ends; 3. the heartbeat is answered; 4. the

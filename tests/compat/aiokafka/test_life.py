@@ -122,7 +122,7 @@ async def test_brokers_that_are_silent_are_waited_for_as_long_as_an_answer() -> 
     await consumer.stop()
 
 
-async def test_who_could_not_start_may_try_again() -> None:
+async def test_a_consumer_that_could_not_start_may_try_again() -> None:
     broker = broker_with()
     broker.node(1).kill()
     consumer = made(broker, "t", request_timeout_ms=2000)
@@ -135,7 +135,7 @@ async def test_who_could_not_start_may_try_again() -> None:
     await consumer.stop()
 
 
-async def test_who_had_no_topic_may_try_again_when_there_is_one() -> None:
+async def test_a_consumer_without_its_topic_may_try_again_when_the_topic_exists() -> None:
     broker = broker_with()
     consumer = made(broker, "u", request_timeout_ms=2000)
     with pytest.raises(UnknownTopicOrPartitionError, match="'u'"):
@@ -146,7 +146,7 @@ async def test_who_had_no_topic_may_try_again_when_there_is_one() -> None:
     await consumer.stop()
 
 
-async def test_who_read_too_early_may_read_after_the_start_that_succeeds() -> None:
+async def test_a_consumer_that_was_read_too_early_can_be_read_after_a_later_start() -> None:
     broker = broker_with()
     consumer = made(broker, "u", request_timeout_ms=2000)
     starting = asyncio.ensure_future(consumer.start())
@@ -171,7 +171,7 @@ async def test_a_consumer_is_started_once_and_on_its_loop() -> None:
         await consumer.start()
 
 
-async def test_who_was_stopped_before_it_was_started_stays_so() -> None:
+async def test_a_consumer_that_was_stopped_before_its_start_stays_stopped() -> None:
     consumer = made(broker_with(), "t")
     await consumer.stop()
     with pytest.raises(IllegalStateError, match="stopped"):

@@ -133,7 +133,7 @@ async def test_an_assignment_is_told_whole_and_not_what_came_to_it() -> None:
 
 
 @pytest.mark.parametrize("cause", [Cause.CLOSING, Cause.UNSUBSCRIBED])
-async def test_who_stops_or_unsubscribes_hears_nothing(cause: Cause) -> None:
+async def test_the_listener_hears_nothing_of_a_stop_or_an_unsubscribe(cause: Cause) -> None:
     listener = Losing()
     theirs = wrapped(listener)
     await assign(theirs, A)
@@ -143,7 +143,7 @@ async def test_who_stops_or_unsubscribes_hears_nothing(cause: Cause) -> None:
     assert listener.heard == []
 
 
-async def test_a_loss_is_a_revocation_to_who_knows_no_losses() -> None:
+async def test_a_loss_is_a_revocation_for_a_listener_without_on_partitions_lost() -> None:
     listener = Plain()
     theirs = wrapped(listener)
     await assign(theirs, A)
@@ -152,7 +152,7 @@ async def test_a_loss_is_a_revocation_to_who_knows_no_losses() -> None:
     assert listener.heard[2:] == [("revoked", {THEIR_A}), ("assigned", {THEIR_B})]
 
 
-async def test_a_loss_is_told_as_one_to_who_knows_losses() -> None:
+async def test_a_loss_is_a_loss_for_a_listener_with_on_partitions_lost() -> None:
     listener = Losing()
     theirs = wrapped(listener)
     await assign(theirs, A)

@@ -68,7 +68,7 @@ MEANINGS: list[tuple[dict[str, Any], str, object]] = [
     ({"client_rack": "r"}, "client_rack", "r"),
 ]
 ELSEWHERE = {
-    "loop", "api_version",  # test_what_is_deprecated_warns_whoever_builds_the_consumer
+    "loop", "api_version",  # test_a_deprecated_option_warns_at_the_line_that_builds_the_consumer
     "key_deserializer", "value_deserializer",  # test_records
     "consumer_timeout_ms",  # test_a_time_that_is_none_is_refused, BORNE
     "ssl_context", "sasl_plain_password", "sasl_plain_username", "sasl_kerberos_service_name",
@@ -340,7 +340,7 @@ def test_the_facade_has_a_slice_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["loop", "api_version"])
-def test_what_is_deprecated_warns_whoever_builds_the_consumer(name: str) -> None:
+def test_a_deprecated_option_warns_at_the_line_that_builds_the_consumer(name: str) -> None:
     class Consumer:
         def __init__(self, **keywords: object) -> None:
             self.options = read(keywords)

@@ -137,7 +137,9 @@ async def _some(consumer: AIOKafkaConsumer) -> list[ConsumerRecord]:
     return [record for records in found.values() for record in records]
 
 
-async def test_who_has_not_read_for_too_long_is_out_and_comes_back_with_its_next_read() -> None:
+async def test_a_consumer_that_has_not_read_for_too_long_is_out_and_returns_with_its_next_read() -> (
+    None
+):
     broker = broker_with(10)
     options = {"max_poll_interval_ms": 3000, "heartbeat_interval_ms": 200}
     async with started(broker, "t", **options) as idle, started(broker, "t", **options) as busy:

@@ -94,7 +94,9 @@ def test_no_headers_are_an_empty_tuple() -> None:
         (TimestampType.NO_TIMESTAMP_TYPE, (None, None)),
     ],
 )
-def test_the_timestamp_says_who_set_it(kind: TimestampType, told: object) -> None:
+def test_the_timestamp_type_tells_client_and_broker_apart(
+    kind: TimestampType, told: object
+) -> None:
     made = record()
     made.timestamp_type = kind
     found = one(made)

@@ -388,7 +388,7 @@ def test_what_was_held_in_a_membership_that_ended_is_read_from_the_last_commit_o
         assert (again, it.paused()) == ([(0, 3), (0, 4), (1, 4)], set())
 
 
-def test_who_never_polls_is_no_member() -> None:
+def test_a_consumer_that_never_polls_is_no_member() -> None:
     with grounded(2) as ground, ground.consumer("t", group_id="g") as watcher:
         assert watcher.subscription() == {"t"}
         assert watcher.end_offsets([A]) == {A: 2}

@@ -254,7 +254,9 @@ async def repeat(call: Call) -> None:
             await call()
 
 
-async def test_a_call_that_is_refused_at_once_can_be_cancelled_by_whoever_takes_no_notice() -> None:
+async def test_a_call_that_is_refused_at_once_can_be_cancelled_by_a_loop_that_ignores_refusals() -> (
+    None
+):
     broker = laid()
     admin = admin_of(broker)
     calls: dict[str, Call] = {

@@ -13,7 +13,7 @@ from typing import Final
 
 from kgroup.frozen import replace
 from kgroup.membership.events import GroupRequest
-from kgroup.membership.group_description import IN_DOUBT, NEW, PASSED_OVER, Remembered
+from kgroup.membership.group_description import IN_DOUBT, NEW, LEFT_OUT, Remembered
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
 from kgroup.testing.broker.context import Context
@@ -312,7 +312,7 @@ def remembered(coordinator: Coordinator, instance_id: str) -> Remembered:
     seats = _standing(coordinator)
     if not seats:
         known = any(seat.instance_id == instance_id for seat in coordinator.room.seats)
-        return IN_DOUBT if known else PASSED_OVER
+        return IN_DOUBT if known else LEFT_OUT
     count = assigned_count(coordinator)
     divided = {TOPIC: count} if count else {}
     for seat in seats:

@@ -154,7 +154,7 @@ def test_there_are_no_hostile_groups_of_whole_consumers(level: Level) -> None:
 
 
 @pytest.mark.slow
-def test_whose_id_is_called_unknown_is_no_member_any_more() -> None:
+def test_a_member_whose_id_is_called_unknown_joins_anew() -> None:
     asked = (ApiKey.HEARTBEAT,)
     refused = lies(_S.ASSIGNING, Ploy.REFUSE, apis=asked, code=_E.UNKNOWN_MEMBER_ID, times=1)
     outcome = ambushed(refused)

@@ -88,7 +88,7 @@ def test_a_round_without_anybody_but_absent_static_members_goes_on(kind: Coordin
 
 
 @BOTH
-def test_who_never_syncs_loses_its_place(kind: CoordinatorKind) -> None:
+def test_a_member_that_never_syncs_loses_its_place(kind: CoordinatorKind) -> None:
     club = Club(kind)
     a, b = two(club, rebalance=2.0)
     joins = a.join(), b.join()

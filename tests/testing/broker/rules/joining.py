@@ -235,7 +235,11 @@ ROUNDS: Final = (
         "Who has not sent SyncGroup a rebalance timeout after the round loses its place, though it "
         "sends heartbeats and though the group is Stable; whoever waits for it is answered 27.",
         "C4, R8",
-        ("static_absent", "session_renewal", "test_groups::test_who_never_syncs_loses_its_place"),
+        (
+            "static_absent",
+            "session_renewal",
+            "test_groups::test_a_member_that_never_syncs_loses_its_place",
+        ),
     ),
     Rule(
         "round.poison",
