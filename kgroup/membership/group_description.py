@@ -20,8 +20,8 @@ from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsDescribedGr
 
 __all__ = [
     "IN_DOUBT",
-    "NEW",
     "LEFT_OUT",
+    "NEW",
     "PROTOCOL_TYPE",
     "GroupInUse",
     "Remembered",

@@ -70,7 +70,7 @@ def bent(kind: Kind, bend: Bend) -> Callable[[InProcessBroker], object]:
 
 
 async def refused_by(bend: Bend) -> str:
-    """Return what one hears who meets nothing but such answers."""
+    """Return the error of a consumer that gets only such answers."""
     broker = cluster()
     broker.answers.rewrite_bytes(Request, bend, times=None)
     consumer = Consumer(
@@ -239,7 +239,7 @@ async def test_n14_a_coordinator_that_leads_nowhere_is_looked_for_again(
 
 
 async def test_n14_a_broker_that_names_one_that_is_none_is_asked_with_pauses() -> None:
-    """That one says so, is asked for who it is, and so on: a circle."""
+    """It is asked which node it is, names another, and so on: a circle."""
     broker = cluster(2)
     node_id = other_node(broker)
     mislead(broker, named(node_id, f"broker-{node_id}", 9092))

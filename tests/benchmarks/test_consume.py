@@ -45,7 +45,7 @@ def silent(_line):
 
 
 def seen(topic):
-    """What a reader finds who finds everything, without its proof."""
+    """What a complete reader finds, without its proof."""
     return {**topic.expected(), "crc_sum": None}
 
 

@@ -1,4 +1,4 @@
-"""Which cluster a verb means, and who may say so."""
+"""Which cluster a verb means, and where that may be said."""
 
 import json
 import logging

@@ -160,7 +160,7 @@ def process_of(broker: InProcessBroker, *words: str) -> Iterator["subprocess.Pop
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     ) as process:
-        # Who waits for a line that never comes reads the end then, and fails.
+        # A test that waits for a line that never comes reads the end then, and fails.
         limit = threading.Timer(60, process.kill)
         limit.start()
         try:

@@ -112,7 +112,7 @@ class DropinRun:
     """The hooks of one run.
 
     Args:
-        suite: whose tests.
+        suite: the tests.
         chosen: the class in place of the original.
         root: of the source tree.
         supplied: fixtures that stand for those of the tree's conftest.

@@ -1,4 +1,4 @@
-"""Small rooms for single stories: who is in them, and what the log says.
+"""Small rooms for single stories: their members, and what the log says.
 
 Decides: what is short to say in a test of members.
 """

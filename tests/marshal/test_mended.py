@@ -217,7 +217,7 @@ def test_at_most_once_a_release_at_the_end_of_a_cut_log_repeats_nothing() -> Non
 
 
 def test_a_topic_had_whole_keeps_its_lock_until_the_rest_is_released() -> None:
-    """The lock is released last: who has it next must not meet an owner of the rest."""
+    """The lock is released last: its next owner must not meet an owner of the rest."""
     room = room_of(4)
     first = enter(room, "a", whole_topics=True)
     room.run(10)

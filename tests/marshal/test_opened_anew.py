@@ -1,4 +1,4 @@
-"""A log is opened again, and says who has what now."""
+"""A log is opened again, and shows which client has what now."""
 
 from kgroup.marshal.events import LogOpened
 from kgroup.marshal.standing import Standing

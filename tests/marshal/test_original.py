@@ -156,7 +156,7 @@ def test_a_key_is_ours_in_our_group_for_that_key_and_until_it_is_released() -> N
 
 
 def test_what_was_given_back_for_another_is_left_to_it_for_half_a_minute() -> None:
-    """TestUnhealthyReclaim: a minute there, by the clock of who released. 1. One has all three; 2.
+    """TestUnhealthyReclaim: a minute there, by the releaser's clock. 1. One has all three; 2.
     a second one shows itself, and claims nothing; 3. the first gives one back for its share, and
     leaves it alone until the second counts for what it has."""
     room = room_of(3)

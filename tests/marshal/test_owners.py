@@ -1,4 +1,4 @@
-"""Who is there because of keys that it owns: kept as records move keys, whatever else there is."""
+"""Members are present while they own keys: kept as records move keys, whatever else there is."""
 
 import random
 

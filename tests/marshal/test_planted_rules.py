@@ -1,9 +1,9 @@
 """Faults that drawn logs and rooms do not show: the tests that are about each find it.
 
 A drawn log never loses its tail, and members take any number of partitions, unless limits are
-asked for. So what a limit comes to, and that nobody is believed who names a claim that does not
-stand before it, is planted here, one fault in one process, and the named test has to fail in it;
-most of those of limits are shown by a room, too, whose members have them.
+asked for. So faults of limits, and of messages that name a claim that does not stand before them,
+are planted here, one fault in one process, and the named test has to fail in it; a room whose
+members have limits shows most faults of limits, too.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Stories of a log of claims: races, retries, late heartbeats, wrong clocks, and who comes late.
+"""Stories of a log of claims: races, retries, late heartbeats, wrong clocks, and late readers.
 
 Each has the number it has among the scenarios; those of whole members beside it are in
 `test_scenarios`.
@@ -239,7 +239,7 @@ def test_by_the_senders_time_a_clock_that_falls_back_loses_its_own_claims(
     assert not [each for each in room.judge.broken if "twice" in each or "passed over" in each]
 
 
-# -- who comes late ------------------------------------------------------------------------------
+# -- late readers --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("window", [120, 240, HOUR])

@@ -58,7 +58,7 @@ def new_view() -> LogView:
 
 
 def new_view_of(story: Story) -> LogRead:
-    """Return what somebody hears who reads a whole story at once."""
+    """Return what a reader of a whole story at once gets."""
     return new_view().read(story.rows, len(story.rows))
 
 
@@ -113,7 +113,7 @@ def test_all_keys_of_the_group_are_told_when_the_log_is_open() -> None:
     assert (opened.time, opened.since) == (until(0), until(0))
 
 
-# -- who is there --------------------------------------------------------------------------------
+# -- presence ------------------------------------------------------------------------------------
 
 
 def test_a_member_that_shows_itself_is_present_for_two_of_its_intervals() -> None:
@@ -173,7 +173,7 @@ def test_signs_that_are_over_are_forgotten() -> None:
 
 
 def short_of_one() -> Story:
-    """Return a story in which B leaves what A has released to A, who has more."""
+    """Return a story in which B leaves what A has released to A, which has more."""
     story = Story()
     story.shows("A")
     story.shows("B")

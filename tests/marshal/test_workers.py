@@ -1,4 +1,4 @@
-"""Who works on how many keys: a claim of what was free for long costs the same in any log."""
+"""How many keys each client works on: a claim of a long free key costs the same in any log."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Who owns a key: the rules by which kgroup reads a log of claims."""
+"""The owner of a key: the rules by which kgroup reads a log of claims."""
 
 from collections.abc import Callable
 
@@ -348,7 +348,7 @@ def test_a_header_that_is_nonsense_makes_the_record_nonsense(header: tuple[str, 
 def test_a_claim_that_does_not_stand_before_is_not_believed(
     say: Callable[[Log, Peer, int, int], Verdict | Reject], ahead: int
 ) -> None:
-    """1. The log loses its tail, and a claim with it; 2. who made it goes on."""
+    """1. The log loses its tail, and a claim with it; 2. the claimant goes on."""
     log = owned_by_a()
     before = repr(log.state)
     for peer in (B, A):

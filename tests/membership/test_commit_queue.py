@@ -1,4 +1,4 @@
-"""The commits of one member that wait: what is sent, what is sent again, and who hears what."""
+"""The commits of one member that wait: what is sent, what is sent again, and its outcomes."""
 
 import copy
 
@@ -63,7 +63,7 @@ def test_what_is_tried_again_does_not_overtake_what_came_later() -> None:
     flight = queue.send()
     queue.submit(t_0=6)
     assert queue.answer(flight, t_0=MOVED).again
-    assert queue.next() is None, "it is not known who coordinates"
+    assert queue.next() is None, "the coordinator is not known"
     queue.driven.on(Tick(), after=queue.driven.deadline - queue.driven.now)
     queue.driven.found()
     assert offsets(queue.send()) == {"t-0": 6}
@@ -316,7 +316,7 @@ def test_what_is_submitted_after_giving_up_is_refused_with_the_reason() -> None:
     assert queue.next() is None
 
 
-# -- who hears what -----------------------------------------------------------------------------
+# -- outcomes -----------------------------------------------------------------------------------
 
 
 def test_outcomes_are_told_in_order_of_submission() -> None:

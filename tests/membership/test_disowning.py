@@ -112,7 +112,7 @@ def test_an_unknown_member_that_wakes_beyond_its_poll_interval_is_out_and_drops_
     member = woken(answer, UNKNOWN, instance=instance, after=REBALANCE + 1)
     member.expect(MemberState.DORMANT)
     assert member.sent(JoinGroupRequest) == []
-    assert member.sent(LeaveGroupRequest) == [], "nobody knows who would leave"
+    assert member.sent(LeaveGroupRequest) == [], "without an id nobody can leave"
     assert member.calls() == [(ChangeKind.LOST, partitions("t-0"))]
     member.settle()
     member.on(Polled())

@@ -1,4 +1,4 @@
-"""Who is fenced as long as it has its id hears it: no JoinGroup takes the place back.
+"""A member that is fenced under its id hears of it: no JoinGroup takes the place back.
 
 1. A static member has unsubscribed, and on_revoked runs; a heartbeat, or a commit, is out. 2. A
 twin has taken its place (KIP-345). 3. The lease ends, or the coordinator is lost: the old answers
@@ -142,7 +142,7 @@ def given_up(way: Way, question: Question, *, instance: str | None = "i-1") -> t
     return member, answer
 
 
-# -- who is fenced --------------------------------------------------------------------------------
+# -- members that are fenced ----------------------------------------------------------------------
 
 
 @WAYS
@@ -239,7 +239,7 @@ def test_an_older_answer_does_not_fence_a_member_that_entered_a_generation_again
 
 @BEFORE
 def test_no_older_answer_fences_from_the_answer_to_the_join_on(question: Question) -> None:
-    """It does not wait for SyncGroup: whose JoinGroup is answered under its id has the place."""
+    """It does not wait for SyncGroup: a member has its place once its JoinGroup is answered."""
     member = joined()
     answer = question(member)
     member.on(Tick(), after=SESSION)

@@ -41,7 +41,7 @@ def named(member: Driven) -> list[str]:
     return [each.member_id for asked in member.sent(LeaveGroupRequest) for each in asked.members]
 
 
-# -- who is disowned while it closes --------------------------------------------------------------
+# -- disowned while closing -----------------------------------------------------------------------
 
 
 def beaten(member: Driven, code: ErrorCode) -> None:
@@ -63,7 +63,7 @@ def test_a_member_that_is_disowned_while_closing_sends_nothing(
     hears: Callable[[Driven, ErrorCode], None], code: ErrorCode
 ) -> None:
     """1. It closes, and is to leave; 2. while it hands back it hears that its id is not the
-    instance's any more; 3. everything is handed back: whom a LeaveGroup removes is its twin."""
+    instance's any more; 3. everything is handed back: a LeaveGroup would remove its twin."""
     member = static().join("t-0")
     close(member)
     hears(member, code)
@@ -100,7 +100,7 @@ def test_a_disowned_member_without_a_coordinator_looks_for_none_to_leave() -> No
     member.expect(S.LEFT)
 
 
-# -- who has no id when it closes -----------------------------------------------------------------
+# -- without an id when it closes -----------------------------------------------------------------
 
 
 def finding() -> Driven:
@@ -155,7 +155,7 @@ def test_a_member_without_an_id_whose_subscription_cannot_be_written_sends_no_le
     assert named(member) == []
 
 
-# -- who has one ----------------------------------------------------------------------------------
+# -- with an id -----------------------------------------------------------------------------------
 
 
 def stable() -> Driven:

@@ -13,8 +13,8 @@ from kgroup.machine.wishes import Errand
 from kgroup.membership.events import Answered, MetadataChanged, Tick, Unsubscribed
 from kgroup.membership.group_description import (
     IN_DOUBT,
-    NEW,
     LEFT_OUT,
+    NEW,
     Remembered,
     remembered_of,
 )

@@ -166,7 +166,7 @@ def test_a_new_topic_of_its_own_is_watched_beside_what_it_led_although_the_look_
 
 
 def test_growth_while_it_hands_back_is_noticed_when_it_leads_on() -> None:
-    """Who hands everything back begins no round for it: 1. it unsubscribes; 2. the topic grows
+    """A member that hands everything back begins no round: 1. it unsubscribes; 2. the topic grows
     while batches are in hand; 3. it goes, and comes back to the generation it led."""
     member = leader()
     member.on(Unsubscribed())

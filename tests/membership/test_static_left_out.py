@@ -19,7 +19,7 @@ from kgroup.membership.events import (
     MetadataChanged,
     RunAssignor,
 )
-from kgroup.membership.group_description import NEW, LEFT_OUT, Remembered
+from kgroup.membership.group_description import LEFT_OUT, NEW, Remembered
 from kgroup.types import MemberState
 from kgroup.wire.messages import JoinGroupRequest
 from tests.membership.driver import NODE, Driven, owned_in_join, partitions, settings
@@ -116,7 +116,7 @@ def test_what_was_given_out_of_a_topic_counts_when_its_metadata_is_there() -> No
 
 
 def test_what_was_given_out_means_nothing_once_another_round_is_joined() -> None:
-    """What it has goes with that JoinGroup; who divides hears it."""
+    """What it has goes with that JoinGroup, so the leader hears it."""
     member = left_out()
     late = member.ticket(Errand.RUN_ASSIGNOR)
     member.synced("t-0")
@@ -137,7 +137,7 @@ def test_a_left_out_member_that_leads_the_round_does_not_look() -> None:
 def test_a_new_member_of_a_stable_group_neither_looks_nor_begins_a_second_round(
     given: tuple[str, ...],
 ) -> None:
-    """Its JoinGroup began one: who leads has heard it, also when nothing came to this member."""
+    """Its JoinGroup began one: the leader has heard it, also when it gave this member nothing."""
     member = left_out(told=NEW)
     member.synced(*given)
     member.on(MetadataChanged({"t": 2}))

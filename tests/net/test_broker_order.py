@@ -1,4 +1,4 @@
-"""Whom a question goes to that anybody can answer: not first to who has just been silent."""
+"""Where a question goes that any broker can answer: a broker that was silent comes last."""
 
 import anyio
 import pytest

@@ -159,7 +159,7 @@ async def test_a_request_for_a_connection_while_the_pool_ends_is_refused_as_clos
     scripted: ScriptedCluster, later: int
 ) -> None:
     """1. A cluster is cancelled; 2. its pool takes no more tasks, and is not left yet; 3. somebody
-    asks for a connection, and got a RuntimeError of the task group. Whose turn it is in between is
-    drawn by trio."""
+    asks for a connection, and got a RuntimeError of the task group. Trio draws the order of the
+    tasks in between."""
     for _ in range(10):
         await asked_while_it_ends(scripted, later)

@@ -32,7 +32,7 @@ from tests.net.scram_server import (
 from tests.net.stage import BEAT, Heard, connected
 from tests.search.scripted.broker import Cut, HungUp, ScriptedBroker
 
-# -- who we are -------------------------------------------------------------------------------
+# -- the client's identity --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", WITH_PASSWORD)

@@ -1,4 +1,5 @@
-"""TLS on sockets of this machine: who is trusted, which name counts, what a failure says."""
+"""TLS on sockets of this machine: which authority is trusted, which name counts, what a failure
+says."""
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable

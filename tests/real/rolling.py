@@ -122,7 +122,7 @@ class Rollout:
         """Replace members by others, and those by what was there before, one by one.
 
         Args:
-            old: who goes.
+            old: the member that goes.
             new: what comes for them, None for members of kgroup's own.
             back: what comes for those.
             assignor: the one that must be in use in the middle and at the end.

@@ -3,7 +3,7 @@
 The group goes on: nobody is refused, nothing is lost, and no partition waits for longer than one
 rebalance. What goes and what comes list the same assignor, and so does the member of kgroup's own,
 where there is one: it counts the rounds. In other tests originals and drop-ins are alone, up to a
-group of drop-ins only. Who is eager takes one round for a change; who is cooperative takes two
+group of drop-ins only. Eager members take one round for a change, cooperative ones take two
 (KIP-429).
 """
 

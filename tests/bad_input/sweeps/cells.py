@@ -134,7 +134,7 @@ def _shown(place: Place, code: int, times: int | None) -> Reaction:
     match place.api, told:
         case _A.LEAVE_GROUP, _:
             again = told is _R.FIND_COORDINATOR and place.level == "whole"
-            return told if again else _R.SUCCEED  # who leaves does not mind the rest
+            return told if again else _R.SUCCEED  # a leaving member does not mind the rest
         case _A.METADATA, _R.REBOOTSTRAP if place.level == "topics":
             return _R.RETRY
         case _A.METADATA, _R.REBOOTSTRAP:
@@ -146,7 +146,7 @@ def _shown(place: Place, code: int, times: int | None) -> Reaction:
         case _A.LIST_OFFSETS, _R.NOTHING:
             return _R.RETRY  # a log whose beginning nobody can name may be able to later
         case _A.OFFSET_COMMIT, _R.UNAUTHORIZED if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-            return _R.REFUSE  # told to who commits; asked again when it does
+            return _R.REFUSE  # raised by `commit`; asked again by the next one
         case api, _R.REFUSE if api in _ASKED_ANYWAY and code in _RIGHTS:
             return _R.UNAUTHORIZED
         case _:

@@ -137,7 +137,7 @@ async def _some(consumer: AIOKafkaConsumer) -> list[ConsumerRecord]:
     return [record for records in found.values() for record in records]
 
 
-async def test_a_consumer_that_has_not_read_for_too_long_is_out_and_returns_with_its_next_read() -> (
+async def test_a_consumer_that_has_not_read_for_long_is_out_and_returns_with_its_next_read() -> (
     None
 ):
     broker = broker_with(10)

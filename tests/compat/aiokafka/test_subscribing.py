@@ -1,4 +1,4 @@
-"""What is asked for, who is told, and what is held."""
+"""What is asked for, what listeners hear, and what is held."""
 
 import asyncio
 import re

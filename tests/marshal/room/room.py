@@ -116,7 +116,7 @@ class Room:
             what()
         self.now = until
 
-    # -- who is there ----------------------------------------------------------------------
+    # -- nodes -----------------------------------------------------------------------------
 
     def enter(
         self, settings: MarshalSettings, habits: Habits | None = None, takes: float = 0.1
@@ -134,11 +134,11 @@ class Room:
         return MarshalSettings(GROUP, client_id, f"{number:08x}", started, **given)  # type: ignore[arg-type]
 
     def living(self) -> list[Node]:
-        """Return who takes part."""
+        """Return the nodes that take part."""
         return [node for node in self.nodes if node.lives]
 
     def owner_of(self, tp: TopicPartition) -> Node | None:
-        """Return who may hand out records of a partition now; the judge sees that it is one."""
+        """Return the node that may hand out records of a partition now; the judge allows one."""
         for node in self.living():
             claims = [claim for claim in node.member.holdings.claims if claim.tp == tp]
             if claims and node.member.may_deliver(claims[0], self.now):

@@ -13,7 +13,7 @@ from typing import Final
 
 from kgroup.frozen import replace
 from kgroup.membership.events import GroupRequest
-from kgroup.membership.group_description import IN_DOUBT, NEW, LEFT_OUT, Remembered
+from kgroup.membership.group_description import IN_DOUBT, LEFT_OUT, NEW, Remembered
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
 from kgroup.testing.broker.context import Context

@@ -159,7 +159,7 @@ def test_a_member_whose_id_is_called_unknown_joins_anew() -> None:
     refused = lies(_S.ASSIGNING, Ploy.REFUSE, apis=asked, code=_E.UNKNOWN_MEMBER_ID, times=1)
     outcome = ambushed(refused)
     named = {step.member_id for step in events(outcome, GenerationEntered)}
-    assert len(named) == len(("m0", "m1", "m2", "the one who is called unknown, anew"))
+    assert len(named) == len(("m0", "m1", "m2", "the one that is called unknown, anew"))
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_a_member_whose_id_is_called_unknown_joins_anew() -> None:
 def test_what_an_ambush_has_made_late_is_forgotten_before_the_group_is_left_in_peace(
     away: float, delayed: bool
 ) -> None:
-    """1. Who leads assigns for long; 2. a follower waits in SyncGroup, whose answer is to be late,
+    """1. The leader assigns for long; 2. a follower waits in SyncGroup, whose answer is to be late,
     and unsubscribes; 3. it subscribes again: its next SyncGroup may be long after the ambush."""
     assigns = lies(_S.ASSIGNING, Ploy.ENFORCE)
     goes = lies(_S.SYNCING, Ploy.UNSUBSCRIBE, at=6.01, seconds=away)

@@ -34,7 +34,7 @@ def row(call: Call[ProduceResponse], number: int = 0) -> PartitionProduceRespons
 
 
 class Producer:
-    """Somebody who writes to `t`, in transactions of the id `x` if asked to.
+    """A client that writes to `t`, in transactions of the id `x` if asked to.
 
     Args:
         nodes: brokers.

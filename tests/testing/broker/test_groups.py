@@ -12,7 +12,7 @@ MINUTES = 60.0
 
 
 def two(club: Club, **habits: object) -> tuple[Person, Person]:
-    """Bring a Stable group of A, who leads, and B."""
+    """Bring a Stable group of A, which leads, and B."""
     a, b = club.member("A", **habits), club.member("B", **habits)
     a.enter()
     a.sync()

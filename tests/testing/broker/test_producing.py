@@ -1,4 +1,4 @@
-"""Produce: when it is answered, and by whom. What is answered is in `test_log_talks`."""
+"""Produce: when and by which broker it is answered. `test_log_talks` has the answers."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Who takes part in a script, and how well or badly they will behave.
+"""The clients of a script, and how well or badly they will behave.
 
 Decides: the figures one script is drawn with; `choices` draws the steps.
 """

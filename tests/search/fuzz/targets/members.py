@@ -197,9 +197,7 @@ def _sendable(member: GroupMember, effect: Send) -> None:
     sure(effect.timeout > 0, "a request has time to be answered", effect)
     match effect.request:
         case HeartbeatRequest() | SyncGroupRequest() as request:
-            sure(
-                request.generation_id >= 0 and request.member_id, "a member says who it is", request
-            )
+            sure(request.generation_id >= 0 and request.member_id, "a member names its id", request)
             sure(effect.node_id is not None, "to its coordinator", effect)
         case JoinGroupRequest() as request:
             for protocol in request.protocols:

@@ -161,7 +161,7 @@ COMMITS = (
         rule="C10",
     ),
 )
-"""How far a group has come, and who says so."""
+"""How far a group has come, and which commits count."""
 
 
 # -- rounds ----------------------------------------------------------------------------------------

@@ -264,7 +264,7 @@ OWNERSHIP = (
         mode=Mode.COOPERATIVE,
     ),
 )
-"""Who has what, and who knows."""
+"""Which member has what, and which one knows."""
 
 
 # -- proof -----------------------------------------------------------------------------------------

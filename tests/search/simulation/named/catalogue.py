@@ -307,7 +307,7 @@ _CLASSES: Final = (
     ),
     Symptom(
         "class: evicted but keeps consuming",
-        "who is removed reads on",
+        "a member that was removed reads on",
         ("kafka-python#1547", "librdkafka#2631"),
     ),
     Symptom(

@@ -160,7 +160,7 @@ def _gets_it_back(tale: Tale) -> bool:
 
 NAMED = (
     Named(
-        name="who stood still beyond its session hands out nothing of what another has now",
+        name="a member that stood still beyond its session hands out nothing of another member",
         of=("class: evicted but keeps consuming", "symptom 9"),
         promises=("S2", "S3"),
         plan=_frozen,
@@ -176,7 +176,7 @@ NAMED = (
         ),
     ),
     Named(
-        name="who is cut off stops before another can have its partitions",
+        name="a member that is cut off stops before another can have its partitions",
         of=("class: evicted but keeps consuming",),
         promises=("B2", "L1"),
         plan=_cut_off,

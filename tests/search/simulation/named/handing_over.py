@@ -248,7 +248,7 @@ NAMED = (
         others=("heartbeats are further apart than they may be",),
     ),
     Named(
-        name="who stops reading amid a round loses what it had, and is not asked for it",
+        name="a member that stops reading amid a round loses what it had, and is not asked for it",
         of=("symptom 23",),
         promises=("B2", "L1"),
         plan=_stalled,
@@ -294,7 +294,7 @@ NAMED = (
         others=("a leader does not read what members hold",),
     ),
     Named(
-        name="who loses its membership while its listener gives back joins when it has returned",
+        name="a member that is lost while its listener gives back joins when it has returned",
         of=("symptom 25",),
         plan=_endless_listener,
         happened=_listener_outlasts_the_round,

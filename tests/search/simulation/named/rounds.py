@@ -225,7 +225,7 @@ NAMED = (
         faults=("a commit refused in an older generation ends the present one",),
     ),
     Named(
-        name="who joins or leaves moves few partitions",
+        name="a member that joins or leaves moves few partitions",
         of=("symptom 20",),
         promises=("K1",),
         plan=_one_more_one_less,

@@ -1,6 +1,6 @@
 """A run's journal, asked what happened in it.
 
-Decides: the questions that named schedules ask: who sent, heard, owned, delivered, committed, when.
+Decides: the questions of named schedules: which member sent, heard, owned, committed what, when.
 Never: judges.
 """
 
@@ -68,8 +68,8 @@ class Period:
     """One partition owned by one life of one member.
 
     Args:
-        process: who.
-        tp: what.
+        process: the owner.
+        tp: the partition.
         serial: number of the claim.
         since: when the listener had returned.
         until: when it ended for the outside, infinity when it did not.

@@ -37,7 +37,7 @@ class _Patience:
     """An application that may wait for one of its commits, and read nothing meanwhile.
 
     Args:
-        life: whose.
+        life: of the member.
     """
 
     def __init__(self, life: Life) -> None:

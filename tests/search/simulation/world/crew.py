@@ -214,4 +214,4 @@ class Crew:
 
 
 def _nothing_of(_: Life) -> None:
-    """Stand for who looks at members."""
+    """Stand for an observer of members."""

@@ -94,7 +94,7 @@ def looked(
 
     Args:
         effect: the errand.
-        member: whose it is.
+        member: the one that runs it.
         answer: to DescribeGroups; None without one.
         why: there is none.
     """

@@ -1,8 +1,8 @@
 """What must be so before a coordinator gives an answer that ends something.
 
-Decides: how the coordinator comes to have reason for such an answer to one request. Who is unknown
-was removed; who is fenced has another process in its place; whose generation is another has missed
-a round. Then the coordinator answers by itself, and whatever follows from it holds for all.
+Decides: how the coordinator comes to have reason for such an answer to one request. An unknown
+member was removed; a fenced one has another process in its place; one with a stale generation has
+missed a round. Then the coordinator answers by itself, and whatever follows from it holds for all.
 Never: forges an answer, or touches a request that the coordinator would refuse anyway.
 KIPs: 345 (instance ids).
 

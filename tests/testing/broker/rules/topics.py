@@ -28,8 +28,8 @@ _ENOUGH: Final = (
 TOPICS: Final = (
     Rule(
         "topic.metadata",
-        "A topic is told by name or by id, with its leaders, their epochs, replicas and those in "
-        "sync; without a list all topics are told.",
+        "A topic is described by name or by id, with its leaders, their epochs, replicas and those "
+        "in sync; without a list all topics are described.",
         "KIP-516",
         (
             "test_cluster_metadata::test_a_topic_is_told_with_id_leaders_epochs_and_replicas",
@@ -119,7 +119,7 @@ FETCHES: Final = (
     ),
     Rule(
         "fetch.sessions",
-        "In a session only what changed is told; sessions are a broker's own, have slots, and "
+        "In a session only what changed is sent; sessions are a broker's own, have slots, and "
         "refuse epochs out of order.",
         "KIP-227",
         (
@@ -130,7 +130,7 @@ FETCHES: Final = (
     ),
     Rule(
         "fetch.committed",
-        "A reader of committed records stops before the first open transaction and is told what "
+        "A reader of committed records stops before the first open transaction and learns what "
         "was aborted.",
         "KIP-98",
         (
@@ -140,7 +140,7 @@ FETCHES: Final = (
     ),
     Rule(
         "fetch.fenced",
-        "Another leader epoch is refused, and a log that parted from the reader's is told where.",
+        "Another leader epoch is refused; the answer says where a log parted from the reader's.",
         "KIP-320, KIP-595",
         (
             "test_fetching::test_a_fetch_under_another_leader_epoch_is_fenced",

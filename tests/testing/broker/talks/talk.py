@@ -95,7 +95,7 @@ class Talk:
     """One conversation with one side.
 
     Args:
-        side: whom.
+        side: the side that is asked.
         newest: whether the release is one of 4.x.
         tag: makes names of topics and transactions unique.
     """

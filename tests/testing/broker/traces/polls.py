@@ -55,7 +55,7 @@ _UNTOLD: Final = (
     ("first_join", "pending id expires", "pending id leaves", "A", ("0",)),
     ("parked_connection_closes", "A, C: ", "new member N", "C", ("0", "27")),
 )
-"""Scenario, the notes between which somebody must have sent heartbeats, who, and the answers."""
+"""Scenario, the notes between which a member must have sent heartbeats, the member, the answers."""
 
 
 @dataclass(frozen=True, slots=True)
