@@ -196,8 +196,8 @@ async def test_n13_a_broker_that_answers_at_once_with_nothing_is_warned_of_once(
     async with playing(broker) as play:
         await play.read_for(60.0)
         assert play.asked(0.0, FetchRequest) <= 90
-        (told,) = [each for each in caplog.messages if "nothing of what was asked" in each]
-        assert "node=1" in told
+        (warning,) = [each for each in caplog.messages if "nothing of what was asked" in each]
+        assert "node=1" in warning
 
 
 @pytest.mark.parametrize("end", [-9, 0, HUGE])

@@ -156,7 +156,7 @@ def test_names_are_left_unchecked_only_on_demand_and_certificates_never(cafile: 
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, False)
 
 
-def test_a_file_that_is_missing_or_holds_something_else_is_told_by_its_option(
+def test_the_error_of_a_missing_or_wrong_file_names_its_option(
     tmp_path: Path, cafile: str, identity: tuple[str, str]
 ) -> None:
     nothing = tmp_path / "nothing.pem"
@@ -169,7 +169,7 @@ def test_a_file_that_is_missing_or_holds_something_else_is_told_by_its_option(
             assert caught.value.option == option
 
 
-def test_a_key_with_a_wrong_passphrase_is_told_without_it(
+def test_the_error_of_a_wrong_passphrase_does_not_hold_it(
     tmp_path: Path, identity: tuple[str, str]
 ) -> None:
     certfile, keyfile = identity

@@ -180,7 +180,7 @@ def test_a_test_that_hangs_is_broken_off_and_the_next_one_runs(run: Run, tree: P
     )
 
 
-def test_a_suite_that_limits_its_tests_itself_is_told_the_limit(run: Run, tree: Path) -> None:
+def test_a_suite_that_limits_its_tests_itself_gets_the_limit(run: Run, tree: Path) -> None:
     limited = """
         class TestIt:
             LIMIT = 120
@@ -212,13 +212,13 @@ def test_the_fixtures_of_the_plug_in_stand_for_those_of_the_suite(run: Run, tree
 
 
 def test_the_outcome_is_written_as_json(run: Run, tree: Path) -> None:
-    run("--dropin-class", "facades:Worse", "--dropin-json", "told.json")
-    told = json.loads((tree / "told.json").read_text(encoding="utf-8"))
-    assert (told["peer"], told["tree"], told["class"]) == ("pytest", "1.0", "facades.Worse")
-    assert (told["portable"]["passed"], told["portable"]["of"]) == (2, 3)
-    assert [*told["portable"]["failed"]] == ["suite/test_consumer.py::test_name"]
-    assert told["left_out"] == {"suite/test_consumer.py::test_private": "reads consumer._client"}
-    assert told["leans_on_the_original"] == []
+    run("--dropin-class", "facades:Worse", "--dropin-json", "report.json")
+    report = json.loads((tree / "report.json").read_text(encoding="utf-8"))
+    assert (report["peer"], report["tree"], report["class"]) == ("pytest", "1.0", "facades.Worse")
+    assert (report["portable"]["passed"], report["portable"]["of"]) == (2, 3)
+    assert [*report["portable"]["failed"]] == ["suite/test_consumer.py::test_name"]
+    assert report["left_out"] == {"suite/test_consumer.py::test_private": "reads consumer._client"}
+    assert report["leans_on_the_original"] == []
 
 
 def test_everything_is_put_back_after_the_run(run: Run, site: Path) -> None:

@@ -199,7 +199,7 @@ STORMS = (2, 50, 75, 111)
 
 
 @pytest.mark.parametrize("row", SCENES)
-def test_a_rare_row_fires_where_its_story_is_told(row: str) -> None:
+def test_a_rare_row_fires_in_its_own_test(row: str) -> None:
     begin, happens = SCENES[row]
     room, node = begin()
     assert not room.judge.rows[row]

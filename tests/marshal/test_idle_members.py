@@ -17,7 +17,7 @@ MUTE = Habits(commits=0.0, may_claim=False)
 """Its claims are refused; its signs of presence are not."""
 
 BLIND = Habits(commits=0.0, may_read=False)
-"""It claims, and is never told where to begin."""
+"""It claims, and never gets a position to begin at."""
 
 HOUR = 3600.0
 

@@ -27,7 +27,7 @@ def test_a_member_that_was_ended_claims_nothing_more() -> None:
 
 def test_a_claim_that_nobody_wants_any_more_is_not_released_at_offset_0() -> None:
     """1. The log knows no position, 2. the group has committed 20; 3. a claim is accepted after
-    the member was told to close; 4. its release said 0, and 0 to 20 were repeated."""
+    the member was asked to close; 4. its release said 0, and 0 to 20 were repeated."""
     room = room_of()
     room.committed[P0] = 20
     node = enter(room, "a")
@@ -40,7 +40,7 @@ def test_a_claim_that_nobody_wants_any_more_is_not_released_at_offset_0() -> Non
 
 def test_a_lower_commit_overtakes_a_heartbeat_that_is_under_way() -> None:
     """1. A heartbeat with 17 is written; 2. 15 is committed before it is read back; 3. a heartbeat
-    with 15 cannot take it back, and was told to be committed all the same."""
+    with 15 cannot take it back, and was reported as committed all the same."""
     room = room_of()
     node = enter(room, "a", IDLE)
     room.run(5)
@@ -109,7 +109,7 @@ def test_what_is_taken_in_the_reading_that_confirms_it_was_never_had() -> None:
 
 
 @pytest.mark.parametrize("offset", [7, 3])
-def test_a_commit_that_the_release_carries_is_told_as_done(offset: int) -> None:
+def test_a_commit_that_the_release_carries_is_answered_as_done(offset: int) -> None:
     """1. It is asked for; 2. its partition is given up before a heartbeat has it."""
     room = room_of()
     node = enter(room, "a", IDLE)

@@ -35,7 +35,7 @@ def test_of_two_claims_in_one_batch_the_lower_offset_wins_for_every_reader(reade
         columns = columns_of(log.rows)
         view.catch_up(columns, columns.raw_rows())
     else:
-        rows = [(at, stamp, None, value, (*told,)) for at, stamp, value, told in log.rows]
+        rows = [(at, stamp, None, value, (*headers,)) for at, stamp, value, headers in log.rows]
         pieces = [rows] if readers == "from the end" else [[row] for row in rows]
         reads = [one for piece in pieces for one in view.read(piece, piece[-1][0] + 1).reads]
         assert [one.verdict for one in reads] == [Verdict.ACCEPTED, Verdict.REFUSED]

@@ -66,7 +66,7 @@ def until(seconds: int) -> int:
     return (START + seconds) * 1000
 
 
-def test_a_record_about_a_key_is_told_with_what_the_key_became() -> None:
+def test_a_record_about_a_key_is_reported_with_what_the_key_became() -> None:
     story = Story()
     (read,) = story.say(Kind.CLAIMING_PARTITION).reads
     assert (read.tp, read.kind, read.verdict) == (KEY, Kind.CLAIMING_PARTITION, Verdict.ACCEPTED)
@@ -89,7 +89,7 @@ def test_records_of_other_groups_move_the_position_and_the_time_only() -> None:
 
 
 @pytest.mark.parametrize("value", [None, b"", b"garbage", b"x" * 100_000, b"Heartbeat/1/1/i/c/g"])
-def test_what_is_no_message_is_counted_and_told_of_nobody(value: bytes | None) -> None:
+def test_what_is_no_message_is_counted_and_reported_of_no_client(value: bytes | None) -> None:
     view = new_view()
     read = view.read([(0, -1, None, value, ())], 1)
     assert (read.reads, read.next_offset) == ((), 1)
@@ -102,7 +102,7 @@ def test_a_topic_that_is_no_text_is_no_topic() -> None:
     assert story.view.opened(frozenset({"t"}), 1).keys == {}
 
 
-def test_all_keys_of_the_group_are_told_when_the_log_is_open() -> None:
+def test_all_keys_of_the_group_are_reported_when_the_log_is_open() -> None:
     story = Story()
     story.say(Kind.CLAIMING_PARTITION)
     story.say(Kind.CLAIMING_PARTITION, group=b"other")
@@ -156,7 +156,7 @@ def test_a_member_without_a_key_is_present_only_when_it_shows_itself() -> None:
     assert story.shows("A").presence == {"t": {b"A": until(120)}}
 
 
-def test_while_nobody_comes_or_goes_the_same_object_is_told() -> None:
+def test_while_nobody_comes_or_goes_the_same_object_is_returned() -> None:
     story = Story()
     first = story.shows("A").presence
     assert story.say(Kind.CLAIMING_PARTITION, group=b"other").presence is first

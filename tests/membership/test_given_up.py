@@ -256,7 +256,7 @@ def test_no_older_answer_fences_from_the_answer_to_the_join_on(question: Questio
 def test_a_fence_for_an_id_that_was_dropped_is_its_own_joins_doing(
     question: Question,
 ) -> None:
-    """1. A heartbeat, or a second commit, is out; 2. a commit is told that nobody knows the id;
+    """1. A heartbeat, or a second commit, is out; 2. a commit is answered UNKNOWN_MEMBER_ID;
     3. the member joins without one, which ends the old id; 4. the other arrives after that."""
     member = joined()
     answer = question(member)
@@ -307,7 +307,7 @@ def test_a_member_that_is_back_under_another_id_waits_for_no_heartbeat_of_the_fo
     assert member.member.lease.confirmed_at is None
 
 
-def test_the_next_heartbeat_is_told_what_the_one_before_it_would_have_been() -> None:
+def test_the_next_heartbeat_gets_the_answer_that_the_one_before_it_would_have_had() -> None:
     member = joined()
     before = heartbeat(member)
     member.on(EnforceRebalance("x"))
@@ -323,7 +323,7 @@ def test_the_next_heartbeat_is_told_what_the_one_before_it_would_have_been() -> 
     member.expect(S.FENCED)
 
 
-def test_the_next_join_is_told_what_the_one_before_it_would_have_been() -> None:
+def test_the_next_join_gets_the_answer_that_the_one_before_it_would_have_had() -> None:
     """The coordinator that was asked first is lost while JoinGroup is out."""
     member = joined()
     before = join(member)

@@ -79,7 +79,7 @@ def test_a_static_member_does_not_leave_by_default() -> None:
     member.expect(MemberState.LEFT)
 
 
-def test_a_static_member_leaves_when_told_to() -> None:
+def test_a_static_member_leaves_when_asked_to() -> None:
     member = Driven(settings(instance="i-1")).join("t-0")
     close(member, Leave.LEAVE)
     member.settle()
@@ -275,7 +275,7 @@ def returned(*names: str) -> Driven:
     return member
 
 
-def test_a_static_member_that_comes_back_with_one_topic_more_has_the_group_told() -> None:
+def test_a_static_member_that_comes_back_with_one_topic_more_begins_a_round() -> None:
     member = returned("t-0")
     member.expect(MemberState.JOINING)
     first, second = member.sent(JoinGroupRequest)
@@ -342,7 +342,7 @@ def test_an_empty_assignment_means_nothing() -> None:
     assert member.owned() == frozenset()
 
 
-def test_partitions_of_topics_not_asked_for_are_not_owned_and_the_group_is_told() -> None:
+def test_partitions_of_topics_not_asked_for_are_not_owned_and_begin_a_round() -> None:
     member = Driven()
     member.subscribe()
     member.found()
@@ -363,7 +363,7 @@ def test_an_answer_that_names_an_assignor_nobody_offered_is_not_believed() -> No
     member.expect(MemberState.BACKING_OFF)
 
 
-def test_every_ownership_change_is_told_in_order() -> None:
+def test_every_ownership_change_is_reported_in_order() -> None:
     member = Driven().join("t-0")
     member.on(Tick(), after=HEARTBEAT)
     member.beat(ErrorCode.UNKNOWN_MEMBER_ID)

@@ -243,7 +243,7 @@ def refused_commits(member: Driven, *, served_for: float) -> list[float]:
 def test_a_coordinator_that_answers_heartbeats_and_takes_no_commit_is_not_searched_in_a_loop() -> (
     None
 ):
-    """1. The log of offsets lacks replicas: commits are told COORDINATOR_NOT_AVAILABLE, heartbeats
+    """1. The log of offsets lacks replicas: commits get COORDINATOR_NOT_AVAILABLE, heartbeats
     are answered; 2. the coordinator is given up, and found again after the first pause; 3. a
     heartbeat goes out at once, and is served; 4. the commit is sent again, and refused: the next
     search waits longer."""

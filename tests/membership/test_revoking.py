@@ -40,7 +40,7 @@ EAGER = ("range",)
 
 
 def revoking(chosen: MembershipSettings) -> tuple[Driven, int]:
-    """A member that has been told to give t-0 back, and the call that has not returned."""
+    """A member that has to give t-0 back, and the call that has not returned."""
     member = Driven(chosen).join("t-0")
     member.on(Subscribed(frozenset("u")))
     member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
@@ -143,9 +143,9 @@ def test_a_listener_that_hangs_after_a_loss_does_not_keep_its_member_out_for_goo
     lose(member)
     waits_since = member.now
     member.expect(MemberState.PREPARING)
-    (told,) = member.did(Tell)
-    assert told.note is Note.LISTENER_AWAITED
-    assert told.detail == "t-0; 60 s at most"
+    (warning,) = member.did(Tell)
+    assert warning.note is Note.LISTENER_AWAITED
+    assert warning.detail == "t-0; 60 s at most"
     pass_time(member, REBALANCE - 1)
     assert len(member.sent(JoinGroupRequest)) == joins
     pass_time(member, REBALANCE + 1)
@@ -155,7 +155,7 @@ def test_a_listener_that_hangs_after_a_loss_does_not_keep_its_member_out_for_goo
     member.joined(7)
     member.synced("u-0")
     member.expect(MemberState.STABLE)
-    assert member.did(Tell) == [told]
+    assert member.did(Tell) == [warning]
     assert call in [change.serial for change in member.member.changes]
 
 

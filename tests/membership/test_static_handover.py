@@ -127,7 +127,7 @@ def came_again(member: Driven, *names: str, leads: bool = False) -> None:
 
 
 @pytest.mark.parametrize("leads", [False, True])
-def test_what_it_let_go_of_before_it_unsubscribed_is_told_when_it_is_back(leads: bool) -> None:
+def test_what_it_let_go_of_before_it_unsubscribed_is_owed_when_it_is_back(leads: bool) -> None:
     """1. t-1 is handed back, and a round is owed that says so; 2. before it is asked for, the
     application unsubscribes and subscribes again; 3. the member is given t-0 at once."""
     member = handing_back()
@@ -231,7 +231,7 @@ def came_back_in_doubt(assignor: str = "cooperative-sticky") -> Driven:
 
 def test_a_member_that_learned_nothing_during_a_round_begins_one() -> None:
     """1. It is killed while it hands t-1 back; 2. the others' round goes on without it; 3. the next
-    process asks meanwhile, and is told nothing; 4. its JoinGroup is answered when that round is
+    process asks meanwhile, and learns nothing; 4. its JoinGroup is answered when that round is
     over, with t-0 at once. Whether somebody has t-1 it cannot know."""
     member = came_back_in_doubt()
     member.joined(7)
@@ -382,7 +382,7 @@ def test_no_round_is_owed_when_nothing_was_held_back_although_the_generation_was
     lost_before_it_was_adopted(remembered, name).expect(MemberState.STABLE)
 
 
-def test_an_eager_member_that_came_back_with_another_topic_has_it_told_after_that_loss() -> None:
+def test_an_eager_member_that_came_back_with_another_topic_begins_a_round_after_that_loss() -> None:
     before = Remembered(frozenset("u"), frozenset("u"), {"u": 1})
     lost_before_it_was_adopted(before, "range").expect(MemberState.JOINING)
 

@@ -61,13 +61,13 @@ def comes_back(member: Driven, generation: int = 7) -> None:
 
 
 def nothing(member: Driven) -> Event:
-    """The coordinator did not answer, and the topics of the group cannot be told."""
+    """The coordinator did not answer, and the topics of the group are not known."""
     lost = ConnectionLostError("node 7", "gone")
     return AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), lost)
 
 
 def counted(member: Driven, **counts: int) -> Event:
-    """So many partitions were assigned, or there are so many now, if that was not told."""
+    """So many partitions were assigned, or there are so many now, if that is not known."""
     return AssignorDone(member.ticket(Errand.RUN_ASSIGNOR), (), counts)
 
 
@@ -81,7 +81,7 @@ def test_growth_while_it_was_not_subscribed_begins_one_round_also_without_an_ans
     found: Callable[[Driven], Event],
 ) -> None:
     """1. It unsubscribes, which ends no membership of a static one; 2. the topic grows, and it
-    hears of that; 3. it subscribes again, and leads on; 4. what was assigned is not told."""
+    hears of that; 3. it subscribes again, and leads on; 4. it does not learn the assignment."""
     member = leader()
     goes(member)
     member.on(MetadataChanged(GROWN))

@@ -26,13 +26,16 @@ from tests.membership.driver import NODE, Driven, owned_in_join, partitions, set
 
 
 def left_out(
-    *, leader: str = "other", assignor: str = "cooperative-sticky", told: Remembered = LEFT_OUT
+    *,
+    leader: str = "other",
+    assignor: str = "cooperative-sticky",
+    remembered: Remembered = LEFT_OUT,
 ) -> Driven:
     """A static member that asked amid a round, and whose JoinGroup is answered."""
     member = Driven(settings(assignors=(assignor,), instance="i-1"))
     member.on(MetadataChanged({"t": 2}))
     member.subscribe("t")
-    member.found(remembered=told)
+    member.found(remembered=remembered)
     member.joined(7, leader=leader)
     return member
 
@@ -138,7 +141,7 @@ def test_a_new_member_of_a_stable_group_neither_looks_nor_begins_a_second_round(
     given: tuple[str, ...],
 ) -> None:
     """Its JoinGroup began one: the leader has heard it, also when it gave this member nothing."""
-    member = left_out(told=NEW)
+    member = left_out(remembered=NEW)
     member.synced(*given)
     member.on(MetadataChanged({"t": 2}))
     member.expect(MemberState.STABLE)

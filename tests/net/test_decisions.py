@@ -350,9 +350,9 @@ def test_a_verdict_never_contradicts_the_table(api: ApiKey) -> None:
     good = {Reaction.SUCCEED, Reaction.IGNORE}
     again = {Reaction.RETRY, Reaction.RETRY_BOUNDED}
     for code in range(-2, 140):
-        told, found = reaction(api, code), verdict(api, code)
-        assert (found is Verdict.DONE) == (told in good)
-        assert (found is Verdict.AGAIN) == (told in again)
+        expected, found = reaction(api, code), verdict(api, code)
+        assert (found is Verdict.DONE) == (expected in good)
+        assert (found is Verdict.AGAIN) == (expected in again)
 
 
 def test_a_refusal_of_permission_names_what_was_refused() -> None:

@@ -130,7 +130,7 @@ TP = TopicPartition("orders", 0)
         ("range", said(), False),
     ],
 )
-def test_a_claim_without_a_generation_is_told(
+def test_a_claim_without_a_generation_is_reported(
     assignor: str, subscription: MemberSubscription, timeless: bool
 ) -> None:
     group = offers(member("a", subscription), assignor=assignor)
@@ -176,7 +176,7 @@ def test_a_group_that_is_not_one_of_consumers_blocks() -> None:
     assert "'connect'" in found.text
 
 
-def test_an_assignor_that_is_not_built_in_is_told_unless_a_built_in_one_is_common_too() -> None:
+def test_an_assignor_that_is_not_built_in_is_reported_unless_a_built_in_one_is_common_too() -> None:
     group = group_of([member("a", said())], "zone")
     found = one(find_obstacles(read_offers(group)), ObstacleKind.FOREIGN_ASSIGNOR)
     assert "'zone'" in found.text

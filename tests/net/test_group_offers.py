@@ -226,7 +226,7 @@ async def test_a_group_in_a_rebalance_is_waited_for() -> None:
     assert found.is_shown
 
 
-async def test_a_group_that_does_not_settle_in_time_is_told_as_it_is() -> None:
+async def test_a_group_that_does_not_settle_in_time_is_described_as_it_is() -> None:
     coordinator = Coordinator(("CompletingRebalance", "", ("a",)))
     async with coordinator.cluster() as cluster:
         found = await describe_offers(cluster, "billing", timeout=3)
@@ -273,8 +273,8 @@ async def test_offers_without_the_right_to_join_hold_the_description_and_the_ref
     assert isinstance(found.refusal, kind)
     assert found.refusal.code == code
     assert len(coordinator.asked) == 1
-    (told,) = find_obstacles(found, ("zone", "sticky"))[:1]
-    assert told.kind is ObstacleKind.NOT_ASKED
+    (obstacle,) = find_obstacles(found, ("zone", "sticky"))[:1]
+    assert obstacle.kind is ObstacleKind.NOT_ASKED
 
 
 async def test_what_was_answered_before_a_refusal_counts() -> None:

@@ -224,7 +224,7 @@ async def dialling(dial: Distrusted) -> AsyncIterator[Cluster]:
         tasks.cancel_scope.cancel()
 
 
-async def test_certificates_that_nobody_accepts_are_told_at_once() -> None:
+async def test_certificates_that_nobody_accepts_are_reported_at_once() -> None:
     dial = Distrusted(ScriptedCluster(2))
     async with dialling(dial) as found:
         with pytest.raises(NoBrokerError, match="expired") as caught:

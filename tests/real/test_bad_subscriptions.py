@@ -217,7 +217,7 @@ def all_share(group: Group, *raw: Straggler) -> bool:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_round_that_the_coordinator_cannot_complete_is_told_and_outlived(
+async def test_a_round_that_the_coordinator_cannot_complete_is_reported_and_outlived(
     kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One member's bytes stop the coordinator; a cooperative member reads on, and joins again

@@ -271,7 +271,9 @@ def closed() -> str:
 
 
 @pytest.mark.slow
-async def test_every_address_that_was_tried_is_told_in_time(silent: str, closed: str) -> None:
+async def test_the_error_names_every_address_that_was_tried_in_time(
+    silent: str, closed: str
+) -> None:
     consumer = Consumer(
         "orders",
         group_id="billing",

@@ -177,7 +177,7 @@ async def enter_static(group: Group, name: str, step: int, *assignors: str) -> M
 
 
 @CROSSED
-async def test_a_newcomer_without_a_common_assignor_is_told_and_nothing_else_happens(
+async def test_a_newcomer_without_a_common_assignor_is_refused_and_nothing_else_happens(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
     """A single bounce: INCONSISTENT_GROUP_PROTOCOL ends the newcomer; the others do not notice."""

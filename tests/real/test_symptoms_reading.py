@@ -222,7 +222,7 @@ async def read_to(consumer: Consumer[Bytes, Bytes], ends: dict[TopicPartition, i
                 places[record.tp] += 1
 
 
-async def test_25_a_listener_that_never_returns_is_cut_off_and_told_once(
+async def test_25_a_listener_that_never_returns_is_cut_off_and_logged_once(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
     """confluent-kafka-python#939: one cannot await in on_revoke.

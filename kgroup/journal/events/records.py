@@ -14,7 +14,7 @@ from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [
-    "POLL_TOLD_EVERY",
+    "POLL_NOTED_EVERY",
     "CommitStage",
     "CommitStep",
     "Delivered",
@@ -194,7 +194,7 @@ class Polled:
     KIND: ClassVar[str] = "poll"
 
 
-POLL_TOLD_EVERY: Final = 0.5
+POLL_NOTED_EVERY: Final = 0.5
 """Seconds after which a member is told of another poll at the latest: it need not be of each.
 
 The simulation tells it so seldom; a consumer more often.

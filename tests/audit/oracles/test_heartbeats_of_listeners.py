@@ -140,7 +140,7 @@ def test_b5_a_member_whose_commit_is_refused_for_its_generation_owes_none_for_it
 ) -> None:
     # 1. The member has unsubscribed, and commits what was in hand; 2. the commit is refused: it has
     # no generation any more, and what it gives up is lost by that; 3. on_revoked takes its time.
-    # What a commit of the generation before is told leaves it the one it has.
+    # A refused commit of the generation before leaves it the one it has.
     log = stable()
     log.state(STABLE, MemberState.RELEASING, "unsubscribed")
     log.refused_commit(code, generation=generation)

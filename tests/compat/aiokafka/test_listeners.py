@@ -110,8 +110,8 @@ async def test_plain_and_awaited_callbacks_hear_sets_of_aiokafkas_partitions(
     await revoke(wrapped(listener), A)
     expected: Heard = [("revoked", set()), ("assigned", {THEIR_A, THEIR_B}), ("revoked", {THEIR_A})]
     assert listener.heard == expected
-    told = [tp for _, tps in listener.heard for tp in tps]
-    assert all(isinstance(tp, TheirPartition) for tp in told)
+    reported = [tp for _, tps in listener.heard for tp in tps]
+    assert all(isinstance(tp, TheirPartition) for tp in reported)
     assert all(type(tps) is set for _, tps in listener.heard)
 
 
@@ -126,7 +126,7 @@ async def test_each_assignment_follows_exactly_one_revocation() -> None:
     assert [tps for name, tps in listener.heard if name == "revoked"] == [set(), set(), {THEIR_A}]
 
 
-async def test_an_assignment_is_told_whole_and_not_what_came_to_it() -> None:
+async def test_a_listener_gets_the_whole_assignment_and_not_only_what_was_added() -> None:
     listener = Plain()
     await assign(wrapped(listener), B, kept=(A,))
     assert listener.heard[-1] == ("assigned", {THEIR_A, THEIR_B})

@@ -220,7 +220,9 @@ def test_what_only_aiokafka_takes_becomes_what_it_does_there(
     assert getattr(read({**GROUP, **keywords}).config, option) == pytest.approx(value)
 
 
-def test_an_instance_id_that_is_empty_is_none_and_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_instance_id_that_is_empty_is_none_and_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with caplog.at_level(logging.WARNING):
         assert read({**GROUP, "group_instance_id": ""}).config.group_instance_id is None
     assert "group_instance_id" in caplog.text
@@ -238,7 +240,7 @@ def test_any_numbers_of_milliseconds_are_taken_together(times: dict[str, Any]) -
     assert 0 < config.heartbeat_interval < config.session_timeout  # type: ignore[operator]
 
 
-def test_a_reset_policy_that_is_none_is_told_and_means_none(
+def test_a_reset_policy_that_is_none_is_warned_of_and_means_none(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING):

@@ -143,7 +143,7 @@ def held(consumer: kafka_python.KafkaConsumer) -> int:
     return len(consumer.assignment())
 
 
-def test_what_was_not_told_yet_is_not_assigned(ground: Ground) -> None:
+def test_what_no_listener_heard_yet_is_not_assigned(ground: Ground) -> None:
     with ground.consumer(group_id="g") as consumer:
         consumer.subscribe(["t"])
         consumer.poll(timeout_ms=0)

@@ -28,7 +28,7 @@ class Fate:
 
     Args:
         appended_after: seconds until it is in the log, once for each time.
-        fails_after: seconds until its failure is told, None: never.
+        fails_after: seconds until its failure is reported, None: never.
         maybe: whether nobody knows if it was written.
     """
 
@@ -149,9 +149,9 @@ class Room:
 
     def append(self, message: Message, headers: tuple[tuple[str, bytes], ...] = ()) -> None:
         """Append to the log."""
-        told = len(self.log.facts)
+        before = len(self.log.facts)
         self.log.append(self.now, message, headers)
-        for fact in self.log.facts[told:]:
+        for fact in self.log.facts[before:]:
             self.judge.appended(fact)
         for node in self.nodes:
             node.heard()

@@ -87,7 +87,7 @@ class Served:
 
 
 class _Names(Mint):
-    """Gives out the id it is told to."""
+    """Gives out the id that is set."""
 
     def __init__(self) -> None:
         super().__init__(0)

@@ -42,7 +42,7 @@ class Ploy(Enum):
     # -- the coordinator
     REFUSE = "is answered `code` to `apis`, `times` times within `seconds`"
     CROSS = (
-        "asks a coordinator that has moved, stands still while it is told so, and hears first that "
+        "asks a coordinator that has moved, stands still while it answers, and hears first that "
         "JoinGroup, then that its commit is refused, with `code`"
     )
     # -- the assignor

@@ -120,7 +120,7 @@ def test_what_is_asked_of_a_member_that_has_failed_comes_to_its_machine(ploy: Pl
 
 
 @pytest.mark.slow
-def test_a_dynamic_member_is_never_told_that_its_instance_id_is_fenced() -> None:
+def test_a_dynamic_member_never_hears_that_its_instance_id_is_fenced() -> None:
     refused = {"apis": SIGNALS, "code": _E.FENCED_INSTANCE_ID, "times": 1}
     assert not met(ambushed(lies(_S.ASSIGNING, Ploy.REFUSE, 0, **refused)))[_S.ASSIGNING, _T.FENCED]
     assert met(ambushed(lies(_S.FENCED, Ploy.ENFORCE, STATIC)))[_S.FENCED, _T.REBALANCE_ENFORCED]
@@ -190,16 +190,16 @@ def test_a_heartbeat_answered_with_a_rebalance_restarts_the_session(
     code: ErrorCode, heard: list[str]
 ) -> None:
     """Else it relies on a session that its coordinator ends: another one owns what it has."""
-    told: list[str] = []
+    calls: list[str] = []
 
     def bring_about(_: object, why: ErrorCode) -> None:
-        told.append(why.name)
+        calls.append(why.name)
 
-    refusals = Refusals(Agenda(), bring_about, lambda: told.append("renewed"))
+    refusals = Refusals(Agenda(), bring_about, lambda: calls.append("renewed"))
     refusals.refuse(ApiKey.HEARTBEAT, code, times=1, until=1.0)
     for _ in range(2):
         refusals.answer(HeartbeatRequest(group_id="g", generation_id=1, member_id="m"))
-    assert told == heard
+    assert calls == heard
 
 
 def refused(code: ErrorCode) -> Outcome:

@@ -29,7 +29,7 @@ TO_OLD = 3
 
 
 def row(call: Call[ProduceResponse], number: int = 0) -> PartitionProduceResponse:
-    """Return what one partition of `t` was told."""
+    """Return the answer for one partition of `t`."""
     return call.now.responses[0].partition_responses[number]
 
 

@@ -123,7 +123,7 @@ COMMITS = (
         rule="D2",
     ),
     Mutant(
-        name="commits that are given up at the end are never told",
+        name="commits that are given up at the end are never answered",
         module="kgroup.membership.commit_queue",
         changes=(
             Change(

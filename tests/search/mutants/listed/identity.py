@@ -200,7 +200,7 @@ OWNERSHIP = (
         mode=Mode.COOPERATIVE,
     ),
     Mutant(
-        name="a loss is not told",
+        name="a loss is not reported",
         module="kgroup.membership.actions",
         changes=(
             Change(

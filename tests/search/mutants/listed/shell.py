@@ -236,7 +236,7 @@ _OF_MEMBERS = (
         _APART,
     ),
     _of_member(
-        "what is lost when a lease ends is told to nobody",
+        "what is lost when a lease ends is reported to nobody",
         "key_rows",
         """            (_T.TAKEN, _T.LOG_LOST, _T.EXPIRED),
             to=_P.IDLE,

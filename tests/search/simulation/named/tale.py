@@ -210,7 +210,7 @@ class Tale:
             until = at if over else was.until
             yield Period(was.process, was.tp, was.serial, was.since, until, event.kind, asked)
 
-    def told(
+    def changed(
         self, kind: ChangeKind, of: str = "", *, after: float = 0.0, before: float = inf
     ) -> list[Moment[OwnershipStep]]:
         """Return changes of a kind that took something away, or gave it."""

@@ -71,7 +71,7 @@ class Stage:
     """One run.
 
     Args:
-        plan: of the group; its members come as they are told to.
+        plan: of the group; its members come when a rule starts them.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -332,7 +332,7 @@ class Stage:
 
 
 def _oracles(known: Known) -> Mapping[str, Oracle]:
-    """Return every oracle that fits applications that commit when they are told to."""
+    """Return every oracle that fits applications that commit when a rule says so."""
     return simulation_oracles(
         partitions=known.partitions,
         ends=known.ends,

@@ -1,7 +1,7 @@
 """The brokers of one run: the in-process core, asked by objects or through bytes.
 
 Decides: which process may connect, where a question for any broker goes, how long a message takes,
-and what of the coordinator's decisions the journal is told.
+and which of the coordinator's decisions are journalled.
 Never: decides what a broker answers; the core does.
 """
 

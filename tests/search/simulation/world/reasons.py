@@ -7,8 +7,8 @@ Never: forges an answer, or touches a request that the coordinator would refuse 
 KIPs: 345 (instance ids).
 
 Why nothing less is honest:
-1. a heartbeat is told ILLEGAL_GENERATION, and the generation goes on all the same; 2. the member
-loses what it has, and joins; 3. it is given the same generation, and the same partitions, while
+1. a heartbeat is answered ILLEGAL_GENERATION, and the generation goes on; 2. the member loses what
+it has, and joins; 3. it is given the same generation, and the same partitions, while
 its listener still hears of the loss. No broker does that: nothing a client promises is about it.
 """
 

@@ -32,7 +32,7 @@ TOPICS: Final = (
         "in sync; without a list all topics are described.",
         "KIP-516",
         (
-            "test_cluster_metadata::test_a_topic_is_told_with_id_leaders_epochs_and_replicas",
+            "test_cluster_metadata::test_a_topic_is_described_with_id_leaders_epochs_and_replicas",
             "test_cluster_metadata::test_a_topic_is_found_by_its_id",
             "test_cluster_metadata::test_real_brokers_answered_the_same_to_the_same_requests",
         ),
@@ -123,7 +123,7 @@ FETCHES: Final = (
         "refuse epochs out of order.",
         "KIP-227",
         (
-            "test_fetching_sessions::test_only_what_changed_is_told_after_the_first_answer",
+            "test_fetching_sessions::test_only_what_changed_is_sent_after_the_first_answer",
             "test_fetching_sessions::test_an_epoch_out_of_order_is_refused_and_changes_nothing",
             "test_fetching_sessions::test_sessions_are_a_brokers_own_and_end_with_it",
         ),
@@ -144,7 +144,7 @@ FETCHES: Final = (
         "KIP-320, KIP-595",
         (
             "test_fetching::test_a_fetch_under_another_leader_epoch_is_fenced",
-            "test_fetching::test_a_fetcher_whose_log_parts_is_told_where",
+            "test_fetching::test_a_fetcher_whose_log_parts_learns_where",
         ),
     ),
     Rule(

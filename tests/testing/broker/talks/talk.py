@@ -131,9 +131,9 @@ class Talk:
         )
         answer = self.side.ask(request, _FETCH)
         assert answer is not None, "a fetch is never hung up on"
-        told = answer.responses[0].partitions[0]
-        batches = [_shown(batch) for batch in iter_batches(told.records or b"")]
-        self.said.append([label, [self._essence(replace(told, records=None)), batches]])
+        row = answer.responses[0].partitions[0]
+        batches = [_shown(batch) for batch in iter_batches(row.records or b"")]
+        self.said.append([label, [self._essence(replace(row, records=None)), batches]])
 
     def wait(
         self,
