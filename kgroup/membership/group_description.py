@@ -112,7 +112,7 @@ def remembered_of(
         group_instance_id: of the member.
 
     Returns:
-        New when there is no such group, or it is stable and has no such member; passed over when it
+        New when there is no such group, or it is stable and has no such member; left out when it
         is in a round, or has just ended, without the member; in doubt when it is in a round with
         it, or is not a group of consumers, or when the coordinator says neither.
 

@@ -239,7 +239,7 @@ class Cluster:
     async def send_any(self, request: Request[R], *, timeout: float) -> R:
         """Ask a broker that can be reached, another one each time.
 
-        Brokers that cannot be connected are passed over; once sent, the request is not repeated.
+        Brokers that cannot be connected are skipped; once sent, the request is not repeated.
 
         Args:
             request: in its newest layout.

@@ -1,4 +1,4 @@
-"""What does not belong into a log of claims, as a consumer that claims meets it: it is passed over
+"""What does not belong into a log of claims, as a consumer that claims meets it: it is skipped
 and counted, or it ends the consumer with its cause; nobody hangs, and nobody owns wrongly."""
 
 import anyio

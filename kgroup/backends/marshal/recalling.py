@@ -246,6 +246,6 @@ async def _fold(reading: _Reading, view: LogView, data: memoryview | bytes) -> N
             reading.at = max(at, batch.next_offset)
             await checkpoint()
     except DecodeError:
-        pass  # what cannot be read is passed over: the offset behind it is tried
+        pass  # what cannot be read is skipped: the offset behind it is tried
     if reading.at == begun:
         reading.at = begun + 1

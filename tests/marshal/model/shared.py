@@ -1,6 +1,6 @@
 """What all processes of a run share: the log, committed offsets, and which process saw what.
 
-Decides: when a promise is broken: a record handed out twice, one passed over, two owners at once.
+Decides: when a promise is broken: a record handed out twice, one skipped, two owners at once.
 Never: is read by a process except where the real thing could be: the log, and what is committed.
 """
 

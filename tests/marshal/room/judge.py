@@ -130,7 +130,7 @@ class Judge:
             if begin < (frontier or 0):
                 self.breaks(f"{who}: twice, somebody was at {frontier}")
         elif begin > (frontier or 0):
-            self.breaks(f"{who}: what is behind {frontier or 0} was passed over")
+            self.breaks(f"{who}: what is behind {frontier or 0} was skipped")
         self._frontier[tp] = max(frontier or 0, end)
 
     def _is_owner(self, node: "Node", tp: TopicPartition, who: str) -> None:

@@ -35,7 +35,7 @@ def play_log(seed: int) -> list[tuple[str, str, str]]:
 
 _ABOUT: Final = (
     (": twice, somebody was at ", "double", "at-most-once never doubles"),
-    (" was passed over", "lost", "at-least-once never loses"),
+    (" was skipped", "lost", "at-least-once never loses"),
     (" may, too", "overlap", "leases keep owners apart"),
     (": in the log it is ", "overlap", "leases keep owners apart"),
     (" is reported as committed, and is not", "committed", "what is committed is in the log"),
