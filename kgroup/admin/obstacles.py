@@ -249,7 +249,7 @@ def _why_not(offers: GroupOffers) -> str:
 
 
 def _who_lacks(offers: GroupOffers) -> str:
-    """Say whose list is too short, as far as that is known."""
+    """Name the members with a list that is too short, as far as they are known."""
     if len(offers.members) == 1:
         return f"{_named(offers.members)} offers only"
     return f"the {len(offers.members)} members have in common only"

@@ -1,4 +1,4 @@
-"""`kgroup groups`: what groups there are, who is in them, and removing members and groups.
+"""`kgroup groups`: what groups there are, their members, and removing members and groups.
 
 Decides: what is shown of a group, and that one member that stays makes the exit code 1.
 Never: asks a coordinator itself; `kgroup.net.group_description` and `group_admin` do.

@@ -1,7 +1,7 @@
 """How a verb's options become its command line.
 
 Decides: that options stand in frozen dataclasses, one field each, which verbs share; and that
-`list` may be left out: `kgroup topics orders`; that a reader who has gone ends a verb in silence;
+`list` may be left out: `kgroup topics orders`; that a closed pipe ends a verb in silence;
 that nothing is undone by nobody's yes.
 Never: reads a value or does a verb's work.
 """

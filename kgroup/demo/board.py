@@ -169,7 +169,7 @@ class Board:
 
     @property
     def settled(self) -> bool:
-        """Whether every partition has exactly one owner, and all who run are stable in one round.
+        """Whether every partition has exactly one owner, and all running members are in one round.
 
         A member that still says STABLE of an older generation has not heard of the new one yet.
         """

@@ -163,7 +163,7 @@ async def _take(cast: _Cast, step: Step) -> None:
 
 
 def _all_in(board: Board) -> bool:
-    """Tell whether everybody who was started runs, and the group is settled."""
+    """Tell whether every member that was started runs, and the group is settled."""
     return board.settled and all(row.condition is not Condition.STARTING for row in board.rows)
 
 

@@ -100,7 +100,7 @@ def plan_scenario(seconds: float, members: int) -> Scenario:
 
 # -- stage -----------------------------------------------------------------------------------------
 #
-# The board that changes, and those who wait for it.
+# The board that changes, and the tasks that wait for it.
 #
 # Decides: that there is one board, replaced whole, and that a wait for it has an end.
 # Never: knows what the news are about.

@@ -1,4 +1,4 @@
-"""Faults made on purpose, as a log tells them: whom they concern, since when there is calm.
+"""Faults made on purpose, as a log has them: the members they concern, since when there is calm.
 
 Decides: whether a member was free to do what it promises, and which ones are dead.
 Never: knows what a fault does, but that some kill; any that concerns a member excuses it.

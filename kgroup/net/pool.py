@@ -67,7 +67,7 @@ class Pool:
         settings: bounds and patience.
         ports: the network, clock and dice.
         trace: hears what connections do.
-        refused: called when a broker does not accept who we are.
+        refused: called when a broker does not accept our credentials.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ def failed(words: str, shown: Shown, code: int = 1) -> str:
 
 
 def laid(broker: InProcessBroker, **who: Any) -> Writer:
-    """Make the log of claims, and return somebody who writes to it."""
+    """Make the log of claims, and return a client that writes to it."""
     broker.create_topic(LOG, 1, configs={"message.timestamp.type": "LogAppendTime"})
     return Writer(broker.partition(LOG), now=time.time, **who)
 

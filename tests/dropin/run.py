@@ -223,7 +223,7 @@ class DropinRun:
         self._tally.note(report.nodeid, report.outcome, why, last=report.when == "teardown")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a run fail whose class leans on the original, and write the outcome."""
+        """Let a run fail when its class leans on the original, and write the outcome."""
         if self._leanings() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         file = session.config.getoption("dropin_json")

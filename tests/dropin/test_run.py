@@ -88,7 +88,7 @@ def test_a_thin_subclass_of_the_original_passes_nothing(run: Run) -> None:
 
 
 def test_a_facade_that_hides_its_use_of_the_original_fails_the_run(run: Run, site: Path) -> None:
-    # As it would be in kgroup: the module's name says whose it is.
+    # As it would be in kgroup: the module's name says that it is ours.
     hidden = """
         __name__ = "kgroup.compat.hidden"
         import peerlib.client

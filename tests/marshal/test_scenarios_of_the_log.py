@@ -108,7 +108,7 @@ def test_a_member_all_of_whose_messages_are_stored_twice_does_what_it_does_once(
 
 
 def a_life(guarantee: Guarantee, appended: tuple[float, ...]) -> tuple[Node, Room]:
-    """Have a member come, read and leave, each of whose messages is stored like this."""
+    """Have a member come, read and leave; each of its messages is stored like this."""
     room = room_of()
     room.fates = [Fate(appended)] * 10_000
     node = enter(room, "a", guarantee=guarantee)

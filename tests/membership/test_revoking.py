@@ -1,4 +1,4 @@
-"""What a member does whose listener still gives back what is lost, or what it leaves behind."""
+"""A member is lost, or leaves, while its listener still gives partitions back."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Pausing a group, and having it go on: what is refused, what is renewed, who is waited for.
+"""Pausing a group, and having it go on: what is refused and renewed, which holders it waits for.
 
 Decides: that a pause is renewed long before it ends, that the end of one is followed up until none
 stands, and that none is written where a member of the original library may read it: it cannot, and

@@ -126,7 +126,7 @@ class MarshalAdmin:
         return () if check is None else tuple(each.text for each in check.warnings)
 
     async def owners(self, topics: Collection[str] | None = None) -> Mapping[TopicPartition, str]:
-        """Return who owns which partitions now, as the log says.
+        """Return which client owns which partitions now, as the log says.
 
         Args:
             topics: only their partitions; None for all.

@@ -83,7 +83,7 @@ async def remembered(cluster: Cluster, node_id: int, settings: MembershipSetting
 
 
 async def in_use(cluster: Cluster, node_id: int, settings: MembershipSettings) -> GroupInUse | None:
-    """Return who is in a group that has no assignor in common with this member.
+    """Return the members of a group that has no assignor in common with this member.
 
     Args:
         cluster: connections.

@@ -53,7 +53,7 @@ _FLOOR: Final = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lent:
-    """What the second may say, and to whom."""
+    """What the second may send, and to which coordinator."""
 
     loan: rules.Loan
     place: Endpoint

@@ -3,7 +3,7 @@
 Decides: with CreateTime, a member does not begin while its clock is ahead of everybody's by more
     than a claim lives. By its clock all claims have expired, and after it no claim would count
     until the other clocks have caught up.
-Never: compares with anything but the log; makes a member wait whose latest message is recent.
+Never: compares with anything but the log; makes a member with a recent message wait.
 
 1. The latest message is older than a claim lives: either nothing was written since, or our clock is
 ahead; 2. every owner writes within half an interval, so we look on for as long; 3. the next message

@@ -4,8 +4,8 @@ Decides: which reads are allowed: the order in which a broker looks at leaders, 
 offsets, and how bytes are shared out among the partitions of a fetch.
 Never: waits, or knows sessions.
 
-KIPs: 320 and 595 (fencing, diverging epochs), 392 (replicas close by), 516 (topic ids), 951 (who
-leads now).
+KIPs: 320 and 595 (fencing, diverging epochs), 392 (replicas close by), 516 (topic ids), 951 (the
+new leader).
 """
 
 from collections.abc import Iterable, Mapping

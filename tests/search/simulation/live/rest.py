@@ -68,7 +68,7 @@ def _wrong(tp: TopicPartition, end: int, readers: list[Life], furthest: int) -> 
 
 
 def judge_raised(crew: Crew, recorder: Recorder) -> None:
-    """Note whose listener has raised without a read that said so, long after it did (B4)."""
+    """Note members whose listener has raised without a read that said so, long after (B4)."""
     for life in _readers(crew):
         if life.unraised:
             recorder.add("B4", f"the listener of {life.name} raised, and no read has said so")

@@ -31,7 +31,7 @@ E = TypeVar("E", bound=Event)
 
 @dataclass(frozen=True, slots=True)
 class Moment(Generic[E]):
-    """One event, when and whose.
+    """One event, its instant and its member.
 
     Args:
         at: seconds.

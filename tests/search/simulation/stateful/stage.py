@@ -156,7 +156,7 @@ class Stage:
         return index
 
     def rejoin(self, index: int) -> None:
-        """Start a member again whose last life is over."""
+        """Start a member again after its last life is over."""
         if self.crew.living(index) is None:
             self.crew.start(self._members[index])
             self._run()

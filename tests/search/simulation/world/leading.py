@@ -177,7 +177,7 @@ def spoilt(led: Led, ploy: Ploy) -> Led:
 
 @dataclass(slots=True)
 class Faltering:
-    """An assignor as another, whose user data cannot be written for a time.
+    """An assignor like another, but its user data cannot be written for a time.
 
     Args:
         inner: that other.

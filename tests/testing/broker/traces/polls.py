@@ -3,8 +3,8 @@
 A note tells them as runs, `27 x14 (232..1610); 25 x7 (1712..2353)`: the answer, how often, and
 milliseconds of the first and the last one.
 
-Decides: when each was sent (evenly within its run), as whom (the member that the connection had
-last joined as), and which answers fit: that of its run, or of a run that is closer than the slack.
+Decides: when each was sent (evenly within its run), as which member (the one that the connection
+had last joined as), and which answers fit: that of its run, or of a run closer than the slack.
 """
 
 import re
@@ -49,7 +49,7 @@ _NOTED: Final = (
     ("static_absent", "B silent", "A"),
     ("static_absent", "A's heartbeats for", "A"),
 )
-"""Scenario, how the note begins, and whose heartbeats they are."""
+"""Scenario, how the note begins, and the member that sent the heartbeats."""
 
 _UNNOTED: Final = (
     ("first_join", "pending id expires", "pending id leaves", "A", ("0",)),
