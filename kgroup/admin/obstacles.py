@@ -1,7 +1,7 @@
 """What stands in the way when a group's members are replaced, or restarted with other assignors.
 
 Decides: for each planned list of assignors whether members with it are let in, and what it costs.
-Never: asks anybody; all it knows is in `GroupOffers`. What nobody can know is told as such.
+Never: asks anybody; all it knows is in `GroupOffers`. What nobody can know is reported as such.
 KIPs: 345 (static members), 429 (from eager to cooperative), 792 (generation of a claim).
 
 A plan is a sequence of lists. In each step every member is restarted, one by one, with the next

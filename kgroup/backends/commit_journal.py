@@ -65,7 +65,7 @@ class CommitJournal:
     def begun(
         self, offsets: Mapping[Claim, OffsetAndMetadata], *, asks: Collection[Claim]
     ) -> "CommitTelling":
-        """Tell that a commit is asked for; its end is told by what is returned, left at the latest.
+        """Tell that a commit is asked for; the returned context reports its end, on exit at last.
 
         Args:
             offsets: claim -> position.
@@ -156,7 +156,7 @@ class InHand:
 
         Args:
             holdings: what the member owns.
-            whole: whether all that drains is told of together, or nothing.
+            whole: whether all that drains is reported together, or nothing.
         """
         if self._telling:
             return  # we have caused this step: the caller that did so looks

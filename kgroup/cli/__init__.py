@@ -1,6 +1,6 @@
 """The `kgroup` command.
 
-Decides: how a missing extra is told to a person.
+Decides: how a missing extra is reported to a person.
 Never: imports typer or rich itself, so that the message can be given without them.
 
 - `app`: The verbs of the `kgroup` command, put together

@@ -64,7 +64,7 @@ _OPTIONS: Final[Mapping[type[Event], str]] = MappingProxyType(
 )
 
 Tell = Callable[[str], None]
-"""Is told what is being played."""
+"""Called with what is being played."""
 
 
 class _Followed(StrEnum):
@@ -292,7 +292,7 @@ def run_all(
         scenario: group and events.
         assignors: by what they are called.
         asked: for the protocol.
-        tell: is told of each step.
+        tell: called at each step.
 
     Raises:
         ArgumentError: an event does not fit, or an assignor does not support the protocol.

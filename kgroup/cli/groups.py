@@ -174,7 +174,7 @@ def delete(asked: Delete, common: Common) -> None:
 
 
 async def delete_empty(cluster: Cluster, group: str, *, timeout: float) -> None:
-    """Delete a group; one that has members is left alone, and the way out is told.
+    """Delete a group; one that has members is left alone, and the error names the way out.
 
     Raises:
         BrokerError, TimeoutError: see `delete_group`.

@@ -2,7 +2,7 @@
 
 Decides: what a pin is, the one error there is outside of it, and the pin of each facade: the
 releases whose own tests of their consumer it was seen to pass.
-Never: looks at anything but the version it is told; imports a client.
+Never: looks at anything but the version it is given; imports a client.
 """
 
 import re

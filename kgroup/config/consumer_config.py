@@ -293,7 +293,7 @@ class ConsumerConfig:
         sasl_password: for PLAIN and SCRAM; never shown.
         sasl_oauth_token: for OAUTHBEARER: called for each authentication, on the event loop;
             returns a token that is valid now, or awaits one.
-        sasl_oauth_extensions: told beside the token (KIP-342), name -> value; or a function, called
+        sasl_oauth_extensions: sent beside the token (KIP-342), name -> value; or a function, called
             after the one for the token, that returns them.
         journal: where events are written: a path for lines of JSON, a sink, None for nowhere.
         ports: network, clocks and dice, None for the real ones; for tests in virtual time.

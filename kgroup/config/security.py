@@ -167,7 +167,7 @@ def _sent_in_the_clear(mechanism: SaslMechanism) -> list[str]:
 
 
 def security_of(options: SecurityOptions) -> Security:
-    """Return what the network side is told; reads the files.
+    """Return the settings of the network side; reads the files.
 
     Raises:
         ConfigError: a file cannot be used.
@@ -294,7 +294,7 @@ def secret(name: str, value: object) -> Secret | None:
 
 
 def _sound(text: str) -> bool:
-    """Tell whether a text can be told: NUL separates the parts of PLAIN."""
+    """Tell whether a text can be sent: NUL separates the parts of PLAIN."""
     try:
         return 1 <= len(text.encode()) <= _MAX_SECRET and "\0" not in text
     except UnicodeEncodeError:  # half of a surrogate pair

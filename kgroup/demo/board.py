@@ -129,8 +129,8 @@ class Board:
         at: seconds since the group began to work.
         rows: members in order of appearance.
         ends: partition -> offset after the last record produced.
-        handled: partition -> highest position any member has told.
-        generation: highest generation any member has told.
+        handled: partition -> highest position any member has reported.
+        generation: highest generation any member has reported.
         happenings: in order of time.
         reasons: what was done to members since that generation, and makes the next one.
     """
@@ -155,7 +155,7 @@ class Board:
     def lag(self, partition: int) -> int | None:
         """Return how many records of a partition wait, None while nobody has read any.
 
-        An owner that was given nothing yet has no position; then the highest one told counts.
+        An owner that was given nothing yet has no position; then the highest reported one counts.
         """
         reported = [
             row.status.positions[partition]

@@ -160,7 +160,7 @@ class Stream:
 
     Args:
         producer: sends them.
-        stage: is told how far each partition is.
+        stage: hears how far each partition is.
         topic: name of the topic.
         partitions: how many it has.
         records: how many per partition and turn.

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
-    """Tell whether a static member came back to a group that must hear more than it was told.
+    """Tell whether a static member came back to a group that must hear more than it has heard.
 
     It asks for other topics than it was remembered with; or the group holds back what it claimed
     under its former id (see `let_go`); or the round that it owed after coming back never came.
@@ -43,7 +43,7 @@ def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
 
     When nobody could say what is remembered, a cooperative one asks too:
     1. Its process dies while it hands t-1 back, the others' round goes on without it; 2. the next
-    process asks while that round is on, and is told nothing; 3. its JoinGroup arrives when the
+    process asks while that round is on, and learns nothing; 3. its JoinGroup arrives when the
     round is over, and is answered with t-0 at once. If t-1 is nobody's, nobody else would see.
     That round may be in vain, for mostly step 3 falls into the round that was on, and no answer
     tells a follower which. It is not put off to ask once more: a round that is prepared waits for
@@ -119,7 +119,7 @@ def owe_unheard(turn: Turn) -> bool:
 
 
 def owe_round(turn: Turn) -> None:
-    """Owe the round in which the group is told all that this member asks for and has.
+    """Owe the round in which the group hears of all that this member asks for and has.
 
     Whatever made it find out: that it asks for these topics is why it joins. The round stays owed
     until one is adopted: 1. it is to be asked for; 2. the application unsubscribes, and subscribes

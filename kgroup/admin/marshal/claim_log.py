@@ -50,7 +50,7 @@ class WrittenPause(NamedTuple):
 
     Args:
         until: log time until which it lasts at least, milliseconds.
-        offset: where it stands; when that was not told, the last one that was read then.
+        offset: where it stands; when that is not known, the last one that was read then.
     """
 
     until: int
@@ -64,7 +64,7 @@ class ClaimLog:
         cluster: running; not owned.
         settings: the administrator, the group, and the coordination topic.
         check: what the coordination topic was found to be.
-        hear: told of everything that is read, between two awaits; None for nobody.
+        hear: called with everything that is read, between two awaits; None for nobody.
     """
 
     def __init__(

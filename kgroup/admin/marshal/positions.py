@@ -1,7 +1,7 @@
 """Setting the positions of a Marshal group.
 
 Decides: what stands in the way before anything is written; when all keys are free to be claimed;
-and that whatever happens then, a key is either set, or left where it was, or told of.
+and that whatever happens then, a key is either set, or left where it was, or reported.
 Never: moves a key that a member has; ends with the group paused, unless it was.
 
 1. The group is paused, and members let go; where a member of the original library is about nothing

@@ -1,4 +1,4 @@
-"""What an administrator of a Marshal group is told once.
+"""The settings of an administrator of a Marshal group.
 
 Decides: names, units and bounds; that ids can be written into the log of claims; that two
 administrators without a name get two different names.

@@ -195,7 +195,7 @@ class MarshalAdmin:
             GroupError: a member of the original library is alive; or somebody ended or replaced
                 the pause while it began or was renewed: then it is over everywhere.
             KGroupError, TimeoutError: it was not written, or not read back, everywhere. It is then
-                ended where it was, or `say` is told that this is unknown.
+                ended where it was, or `say` hears that this is unknown.
             IllegalStateError: another call of this object is at work for the group.
         """
         async with refusing():

@@ -56,7 +56,7 @@ class _Fetch:
 
     Args:
         number: of it, in the order in which they are sent; the first is 1.
-        answered: partitions of which its answer has told; what is read later it has not told.
+        answered: partitions that its answer has; what is read later is not among them.
     """
 
     number: int
@@ -148,7 +148,7 @@ class CommitOrder:
         line.append((self._sent, latest))
 
     def _stored(self, stored: CommitStored) -> None:
-        """Forget what members were told, where it does not stand any more.
+        """Forget what members were answered, where it does not stand any more.
 
         Whether what is stored may go back is judged by itself (C3, `stored`). An administrator's
         offset begins a new line.

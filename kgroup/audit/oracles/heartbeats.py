@@ -71,7 +71,7 @@ _LOSING: Final = frozenset(
 _REFUSING: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID}
 )
-"""What a commit is told by which a generation is lost."""
+"""Answers to a commit by which a generation is lost."""
 
 _LATEST: Final = 1.2
 """Intervals between two heartbeats, at most."""
@@ -89,7 +89,7 @@ class _Heartbeats:
 
     Args:
         started: its first entry.
-        interval: between two heartbeats, None when not told.
+        interval: between two heartbeats, None when not known.
         patience: after which an unanswered heartbeat is given up.
         rebalance_timeout: how long the listener may take.
         margin: seconds taken off the lease.
@@ -99,7 +99,7 @@ class _Heartbeats:
         joined: the latest JoinGroup, None before, and once a generation was entered.
         synced: number of the entry that entered the generation.
         generation_id: the generation that was entered last, None before.
-        lost: number of the entry that told that it is lost, 0 while it is not.
+        lost: number of the entry that says that it is lost, 0 while it is not.
         flight: (connection, correlation) -> heartbeats that await an answer.
         state: of the member.
         base: what the next heartbeat is measured from, None while it cannot be judged.

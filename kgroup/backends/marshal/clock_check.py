@@ -69,7 +69,7 @@ class ClockCheck:
 # Decides: the broker's time or this machine's, whichever is behind, less a second, in whole
 # seconds. Peers of the original library compare it with their own clocks, and take an owner whose
 # message is from the future for dead.
-# Never: follows a jump of this machine's calendar once a broker has told its time.
+# Never: follows a jump of this machine's calendar once a broker has sent its time.
 
 
 _BEHIND: Final = 1.0

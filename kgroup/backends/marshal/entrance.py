@@ -116,7 +116,7 @@ async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> i
 async def refuse_new_brokers(cluster: Cluster, compat: Compat, *, timeout: float) -> None:
     """Refuse the rules of the original library where none of its members can be.
 
-    It would not be told: it finds the brokers, and then waits for ever. The versions of ListOffsets
+    It would not learn why: it finds the brokers, and waits for ever. The versions of ListOffsets
     are the sign; those of Produce are advertised and refused.
 
     Raises:

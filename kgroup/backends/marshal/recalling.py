@@ -1,7 +1,7 @@
 """Positions of keys in the part of a log of claims that was not read.
 
 Decides: how much of it is asked for at a time. It decides nothing about a key: what stands
-before the window is folded like the window itself, and the last position of each key is told.
+before the window is folded like the window itself, and the last position of each key is reported.
 Never: makes an owner of what it finds; only the window shows the owner of a key. Reads the same
 part of a log twice: a question that is not answered in time ends, the reading goes on, and the next
 question finds it further on.

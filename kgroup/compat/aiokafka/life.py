@@ -32,7 +32,7 @@ class Host:
 
     Args:
         consumer: not started.
-        patience: seconds after which it is over once it is told to end.
+        patience: seconds after which it is over once it is asked to end.
     """
 
     def __init__(self, consumer: Consumer[Any, Any], patience: float) -> None:

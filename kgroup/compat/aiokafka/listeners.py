@@ -1,4 +1,4 @@
-"""Listeners of aiokafka, told of changes in ours.
+"""Listeners of aiokafka, called for changes in ours.
 
 Decides: which of our changes aiokafka's callbacks hear, in which order and shape: sets of its
 TopicPartition; `on_partitions_revoked` before each `on_partitions_assigned`, with the empty set

@@ -84,7 +84,7 @@ class Life:
                 self._consumer.subscribe(*topics, pattern=pattern, listener=wish.listener)
 
     def _assigned(self) -> frozenset[OurPartition]:
-        """Return what is owned, of a group's only what a read has told.
+        """Return what is owned, of a group's only what a read has reported.
 
         As there: it does not change between two polls, save that what is lost is gone at once.
         """

@@ -26,7 +26,7 @@ __all__ = ["Offsets"]
 
 _FOR_EVER: Final = float("inf")
 _COMMITTED: Final = True
-"""What a future of a commit, and its callback, are told when all is well."""
+"""What a future of a commit, and its callback, get when all is well."""
 
 Callback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], object], object]
 """Told the offsets, and an exception or True."""

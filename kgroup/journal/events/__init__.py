@@ -8,13 +8,13 @@ generation, join, ownership, keys, claims, timers, commits and offset reads; the
 fetches, deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults;
 a watcher of the coordinator, or of the coordination topic, emits what it stored.
 Order matters in three places: `Delivered` is emitted BEFORE the records reach the application,
-`OwnershipStep(REVOKED, BEGIN)` before the listener is told, and `ClaimStep(WRITTEN)` before the
+`OwnershipStep(REVOKED, BEGIN)` before the listener is called, and `ClaimStep(WRITTEN)` before the
 message is on its way: a lease is reckoned from it.
 KIPs: 62, 345 (instance ids), 429 (owned partitions), 814.
 
 - `entry`: An entry: one event with the stamp that lets logs of many processes merge
 - `life`: A member's life: start, stop, states, generations, joins
-- `ownership`: Ownership begins and ends, and the listener is told
+- `ownership`: Ownership begins and ends, and the listener is called
 - `records`: Records on their way: fetched, delivered, done, committed
 - `requests`: Connections, requests and answers, as the network sees them
 - `vocabulary`: All events together: the closed union that oracles match on, and the list that is

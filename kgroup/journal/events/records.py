@@ -195,7 +195,7 @@ class Polled:
 
 
 POLL_NOTED_EVERY: Final = 0.5
-"""Seconds after which a member is told of another poll at the latest: it need not be of each.
+"""Seconds after which a member hears of another poll at the latest: it need not hear of each.
 
 The simulation tells it so seldom; a consumer more often.
 """

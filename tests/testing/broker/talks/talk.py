@@ -131,9 +131,9 @@ class Talk:
         )
         answer = self.side.ask(request, _FETCH)
         assert answer is not None, "a fetch is never hung up on"
-        row = answer.responses[0].partitions[0]
-        batches = [_shown(batch) for batch in iter_batches(row.records or b"")]
-        self.said.append([label, [self._essence(replace(row, records=None)), batches]])
+        fetched = answer.responses[0].partitions[0]
+        batches = [_shown(batch) for batch in iter_batches(fetched.records or b"")]
+        self.said.append([label, [self._essence(replace(fetched, records=None)), batches]])
 
     def wait(
         self,
