@@ -65,7 +65,7 @@ class CommitJournal:
     def begun(
         self, offsets: Mapping[Claim, OffsetAndMetadata], *, asks: Collection[Claim]
     ) -> "CommitTelling":
-        """Tell that a commit is asked for; the returned context reports its end, on exit at last.
+        """Tell that a commit is asked for; the returned context reports its end before it exits.
 
         Args:
             offsets: claim -> position.
