@@ -123,7 +123,7 @@ class SetUp:
     Args:
         topic: as it was made, or would be made if it were not there.
         made: whether it was made now.
-        check: what the one that is there is like; None when there is none.
+        check: what the existing topic is like; None when there is no topic.
     """
 
     topic: NewTopic

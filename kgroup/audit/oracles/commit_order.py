@@ -141,7 +141,7 @@ class CommitOrder:
         return line[upto - 1][1] if upto else None
 
     def _accept(self, tp: TopicPartition, latest: _Accepted | None) -> None:
-        """Take the latest commit of a partition; that of before stays if anybody has asked."""
+        """Take the latest commit of a partition; the earlier one stays if anybody has asked."""
         line = self._lines.setdefault(tp, [])
         if line and line[-1][0] == self._sent:
             line.pop()

@@ -379,6 +379,6 @@ def _of(beat: RequestSent) -> tuple[int, int | None, str | None]:
 
     1. A static member has a heartbeat out, unsubscribes, and subscribes again; 2. it joins without
     its id, and is given another in the generation that stands (KIP-345); 3. the next heartbeat is
-    due: what is answered to the first is about the id of before.
+    due: the answer to the first is about the former id.
     """
     return beat.connection, beat.generation_id, beat.member_id

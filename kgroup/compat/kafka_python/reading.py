@@ -45,7 +45,7 @@ class Reading(Life):
 
         Raises:
             ValueError: the time is negative, or the number not positive.
-            TypeError: the number is none.
+            TypeError: it is not a number.
             IllegalStateError: the consumer is closed.
             KafkaError: what the listener, a partition or the group has come to.
         """
