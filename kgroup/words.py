@@ -13,6 +13,6 @@ __all__ = ["Word"]
 class Word(Enum):
     """An `Enum` whose members are cheap as keys: each step of a member asks a dozen tables."""
 
-    if not TYPE_CHECKING:  # who reads types needs to know no more than that an `Enum` has a hash
+    if not TYPE_CHECKING:  # for a type checker it is enough that an `Enum` has a hash
         # `Enum` hashes the name, in Python, at every look-up; members are compared as objects.
         __hash__ = object.__hash__

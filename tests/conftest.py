@@ -45,7 +45,7 @@ _FEW = 3
 class _Watch:
     """Has Python say where it is when it does not come back to it for long.
 
-    Who arms it for every test starts a thread for every test, and waits for the end of the one
+    Arming it for every test would start a thread for every test, and wait for the end of the one
     before: on a busy machine that takes longer than most tests.
     """
 

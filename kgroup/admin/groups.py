@@ -140,7 +140,7 @@ class CommittedOffsets:
 
     Args:
         offsets: what is committed, None where nothing is.
-        errors: why it cannot be told.
+        errors: why it is not known.
     """
 
     offsets: Mapping[TopicPartition, OffsetAndMetadata | None]
@@ -323,7 +323,7 @@ async def group_lag(
         timeout: seconds for each of the questions it takes.
 
     Raises:
-        BrokerError: there is no such group or topic, the nearest name is told; or refused.
+        BrokerError: there is no such group or topic (the error has the nearest name); or refused.
         TimeoutError: no answer in time.
     """
     group = await describe_known_group(cluster, group_id, timeout=timeout)

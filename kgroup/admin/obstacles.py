@@ -1,7 +1,7 @@
 """What stands in the way when a group's members are replaced, or restarted with other assignors.
 
 Decides: for each planned list of assignors whether members with it are let in, and what it costs.
-Never: asks anybody; all it knows is in `GroupOffers`. What nobody can know is told as such.
+Never: asks anybody; all it knows is in `GroupOffers`. What nobody can know is reported as such.
 KIPs: 345 (static members), 429 (from eager to cooperative), 792 (generation of a claim).
 
 A plan is a sequence of lists. In each step every member is restarted, one by one, with the next
@@ -130,7 +130,7 @@ def _of_the_members(offers: GroupOffers) -> Iterator[Obstacle]:
         yield Obstacle(
             ObstacleKind.STATIC_MEMBERS,
             Weight.NOTE,
-            f"{_named(static)}: whoever replaces one takes over its group_instance_id; then no "
+            f"{_named(static)}: a process that replaces one keeps its group_instance_id; then no "
             "round begins, and it gets what the one before had (KIP-345)",
             _ids(static),
         )
@@ -174,7 +174,7 @@ def _of_claims(offers: GroupOffers) -> Iterator[Obstacle]:
             ObstacleKind.NO_GENERATION,
             Weight.COSTS,
             f"{_named(timeless)}: claims partitions without saying from which generation, so a "
-            "member that was away can take them back from who has them now, or both lose them "
+            "member that was away can take them back from their owner, or both lose them "
             "(KIP-792). It ends when these members are replaced",
             _ids(timeless),
         )
@@ -214,7 +214,7 @@ def _of_the_steps(offers: GroupOffers, steps: Sequence[Sequence[str]]) -> Iterat
 
 
 def _of_the_first(offers: GroupOffers, step: Sequence[str]) -> Iterator[Obstacle]:
-    """Judge who joins the members that are there."""
+    """Judge the first new member that joins the members that are there."""
     if not offers.common.isdisjoint(step):
         return
     unknown = [name for name in step if name not in offers.not_common]
@@ -249,7 +249,7 @@ def _why_not(offers: GroupOffers) -> str:
 
 
 def _who_lacks(offers: GroupOffers) -> str:
-    """Say whose list is too short, as far as that is known."""
+    """Name the members with a list that is too short, as far as they are known."""
     if len(offers.members) == 1:
         return f"{_named(offers.members)} offers only"
     return f"the {len(offers.members)} members have in common only"

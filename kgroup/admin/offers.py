@@ -16,8 +16,8 @@ one of two errors, and leaves nothing behind:
 1. INCONSISTENT_GROUP_PROTOCOL: some member does not list the name that was asked about.
 2. UNKNOWN_MEMBER_ID: every member does.
 
-Who may only describe the group is refused (a JoinGroup needs READ), and so is everybody while the
-group is full. Then what is described is all that is known, and why is told with it.
+A client that may only describe the group is refused (a JoinGroup needs READ), and so is every
+client while the group is full. Then only the description is known, and the offers give the reason.
 
 Of a group with one member its whole list is known that way, among the names that were asked.
 """
@@ -66,7 +66,7 @@ class MemberOffers:
         member: as its coordinator describes it.
         offers: names that are in its list.
         lacks: names that are not; empty unless it is the only member.
-        protocol: how it rebalances, None when that cannot be told.
+        protocol: how it rebalances, None when that is not known.
     """
 
     member: GroupMember
@@ -78,14 +78,14 @@ class MemberOffers:
     def version(self) -> int | None:
         """Version of the subscription it sent, None when that was not shown, or cannot be read.
 
-        Owned partitions are told from 1 on, their generation from 2, the rack from 3.
+        It has owned partitions from 1 on, their generation from 2, the rack from 3.
         """
         subscription = self.member.subscription
         return None if subscription is None else subscription.version
 
     @property
     def kept(self) -> int:
-        """Partitions it kept over the last round, as it told when it joined for it."""
+        """Partitions it kept over the last round, as its JoinGroup said."""
         subscription = self.member.subscription
         return 0 if subscription is None else len(subscription.owned)
 
@@ -96,7 +96,7 @@ class GroupOffers:
 
     Args:
         group: as its coordinator describes it.
-        members: in order of their ids; empty when there are none, or none can be told.
+        members: in order of their ids; empty when there are none, or none are known.
         common: names that every member lists; the assignor in use is one of them.
         not_common: names that were asked about, and that some member does not list. Which member
             is not known, unless there is only one.
@@ -112,7 +112,7 @@ class GroupOffers:
 
     @property
     def protocol(self) -> RebalanceProtocol | None:
-        """How all members rebalance, None when they differ, or one cannot be told."""
+        """How all members rebalance, None when they differ, or one is not known."""
         found = {member.protocol for member in self.members}
         return found.pop() if len(found) == 1 else None
 
@@ -171,8 +171,9 @@ def read_offers(
 def _protocol(member: GroupMember, listed: Collection[str]) -> RebalanceProtocol | None:
     """Tell how a member rebalances.
 
-    Who lists an assignor that is eager only is eager, whatever is in use. Who kept partitions over
-    a round is cooperative. Of others it cannot be told: who kept none may be new.
+    A member that lists an assignor that is eager only is eager, whatever is in use. A member that
+    kept partitions over a round is cooperative. Of others it cannot be known: a member that kept
+    none may be new.
     """
     if any(is_eager_only(name) for name in listed):
         return RebalanceProtocol.EAGER
@@ -189,8 +190,8 @@ async def describe_offers(
 ) -> GroupOffers:
     """Return what can be known of the assignors of a live group.
 
-    A group that rebalances is waited for; when it does not settle in time it is told as it is.
-    When the coordinator refuses to be asked, what is described is told, with the refusal.
+    A group that rebalances is waited for; when it does not settle in time it is described as it is.
+    When the coordinator refuses to be asked, the description is returned with the refusal.
 
     Args:
         cluster: running.

@@ -74,7 +74,7 @@ def sticky_claim(member: Member, names: dict[bytes, str] | None = None) -> Membe
     it joins. User data that cannot be read claims nothing.
 
     Args:
-        member: whose claim.
+        member: the one that claims.
         names: topic names read before, by their bytes; more are added.
     """
     if not member.user_data:

@@ -1,6 +1,6 @@
 """The group as an assignor sees it.
 
-Decides: which partitions are there to give, who may have them, and in which order both are
+Decides: which partitions are there to give, which members may have them, in which order both are
 listed, so that equal groups give equal assignments on every leader; whether racks matter, for a
 topic (range) or the whole group (sticky).
 Never: depends on the order in which members or topics came; asks which replicas are in sync: all
@@ -53,7 +53,7 @@ class GroupSubscription:
     Attributes:
         partitions: everything there is to give, in order; a sequence that also knows the place
             of each partition.
-        audiences: the topics by who subscribes to them, in the order of their first topics.
+        audiences: the topics by their subscribers, in the order of their first topics.
 
     Raises:
         AssignmentError: two members have one member id.
@@ -98,7 +98,7 @@ class GroupSubscription:
         return self.partitions.select(self.partitions.span(topic))
 
     def subscribers(self, topic: str) -> tuple[Member, ...]:
-        """Return who may have the topic's partitions: static members first, then by id."""
+        """Return the members that may have the topic's partitions: static ones first, by id."""
         return self._subscribers.get(topic, ())
 
     def has(self, partition: TopicPartition) -> bool:

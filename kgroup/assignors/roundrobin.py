@@ -1,6 +1,6 @@
 """Round-robin: all partitions in order, dealt to the members in turn.
 
-Decides: whose turn it is.
+Decides: which member's turn it is.
 Never: looks at racks or at what members held.
 
 Partitions of topics with the same subscribers are dealt in one go: with k subscribers each gets

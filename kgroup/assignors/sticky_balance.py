@@ -4,7 +4,7 @@ Decides: the levels of a group. A level is a number n, some audiences and some k
 in every assignment with the least sum of squared sizes the partitions of these audiences go to
 members of these kinds, and each of those has n or n + 1 of them. So the levels can be settled one
 by one, and whatever else is wanted of an assignment can be sought within them.
-Never: asks who owns what, or where; counts members or partitions one by one.
+Never: asks which member owns what, or where; counts members or partitions one by one.
 
 The least sum of squares is also the least of every other convex measure of imbalance (Harvey,
 Ladner, Lovasz, Tamir, "Semi-matchings for bipartite graphs and load balancing", J. Algorithms
@@ -93,7 +93,7 @@ class _Loads:
     def even_out(
         self, audiences: list[int], kinds: list[int], size: int
     ) -> tuple[Part, Part] | None:
-        """Give each member of these kinds `size` or one more; if that cannot be, say for whom.
+        """Give each member of these kinds `size` or one more; else name who cannot.
 
         Returns:
             None when it is done, else two groups that no partition has to pass between.

@@ -72,7 +72,7 @@ def take_census(group: GroupSubscription, walk: Sequence[Member], *, racks: bool
     """Count a group.
 
     Args:
-        group: its partitions, their racks, and who subscribes to them.
+        group: its partitions, their racks, and their subscribers.
         walk: the members that subscribe to something, in the order that decides ties.
         racks: whether racks matter; else they are left out.
     """

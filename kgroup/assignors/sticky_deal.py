@@ -25,7 +25,7 @@ def deal(
     """Return, per member, its partitions by index, in order.
 
     Args:
-        group: whose partitions they are.
+        group: the group of the partitions.
         census: what is alike.
         owned: per member, the partitions it owns.
         shares: of all levels.

@@ -67,7 +67,7 @@ After a clean handover no repetition is explained, unless a commit had failed; a
 commits by hand, or closes with `commit=False`, says so (`clean_handover=False`).
 What a seek or the reset policy went over is neither lost nor repeated.
 
-A silence is the time between two deliveries of a partition, whoever made them.
+A silence is the time between two deliveries of a partition, by any member.
 It says something about a rebalance only while records keep coming.
 """
 
@@ -94,7 +94,7 @@ def event_log_page() -> str:
 
 
 def _promise(promise: Promise) -> str:
-    """Return the promise's row: who judges it, by which events, and what is judged elsewhere."""
+    """Return the promise's row: its oracles, their events, and what is judged elsewhere."""
     judges = ", ".join(f"`{oracle.__name__}`" for oracle in promise.oracles)
     every = [kinds_of(oracle) for oracle in promise.oracles]
     seen = {kind.KIND for kinds in every if kinds is not None for kind in kinds}

@@ -1,11 +1,11 @@
 """How long partitions were silent, in each rebalance and over the run.
 
-Decides: what counts as one rebalance, why it came, and who moved in it.
+Decides: what counts as one rebalance, why it came, and which members moved in it.
 Never: says how long is too long.
 
 Rounds that follow each other within `rest` seconds are one rebalance (a cooperative one has two);
 it lasts from its first membership event to its last. A silence is the time between two deliveries
-of a partition, whoever made them; it belongs to every rebalance it overlaps. A killed member's
+of a partition, by any member; it belongs to every rebalance it overlaps. A killed member's
 partitions are silent from its last delivery on, so that silence begins before the rebalance.
 Before the first delivery and after the last there is no silence.
 """

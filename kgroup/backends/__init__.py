@@ -6,7 +6,7 @@
 - `choice`: Which backend coordinates a group: as the options say
 - `commit_journal`: Commits that are asked one by one, as the event log has them
 - `conductor`: The conductor: the only writer of a member's value, whichever machine makes it
-- `coordinator_search`: Finding a group's coordinator, for whoever is no member of the group
+- `coordinator_search`: Finding a group's coordinator, for a client outside the group
 - `offset_reading`: Reading committed offsets from the coordinator
 - `standalone`: The backend of a consumer that assigns by hand: no group decides, nothing is ever
   taken away

@@ -107,7 +107,8 @@ class GroupBackend(Protocol):
     async def leave(self, mode: Leave, reason: str, *, timeout: float) -> bool:
         """Give everything up and leave; idempotent, bounded, shielded; tell whether that was said.
 
-        Who has no id, or finds no coordinator in time, goes without a word, whatever the mode.
+        A member without an id, or without a coordinator in time, leaves without a LeaveGroup in
+        any mode.
         """
         ...
 

@@ -65,7 +65,7 @@ class CommitJournal:
     def begun(
         self, offsets: Mapping[Claim, OffsetAndMetadata], *, asks: Collection[Claim]
     ) -> "CommitTelling":
-        """Tell that a commit is asked for; its end is told by what is returned, left at the latest.
+        """Tell that a commit is asked for; the returned context reports its end before it exits.
 
         Args:
             offsets: claim -> position.
@@ -77,9 +77,9 @@ class CommitJournal:
 class CommitTelling:
     """Tells of one commit: when it is made, and once more with what became of it.
 
-    Made by `CommitJournal.begun`. Who learns the end in a step says it there: 1. two tasks wait for
-    commits of 93 and of 94; 2. one heartbeat answers both; 3. whichever task runs first would tell
-    first, and the position seem to go back.
+    Made by `CommitJournal.begun`. The step that learns the outcome writes it down, not the task
+    that waits: 1. two tasks wait for commits of 93 and of 94; 2. one heartbeat answers both; 3. the
+    task that happens to run first would write first, and the position would seem to go back.
     """
 
     def __init__(
@@ -156,10 +156,10 @@ class InHand:
 
         Args:
             holdings: what the member owns.
-            whole: whether all that drains is told of together, or nothing.
+            whole: whether all that drains is reported together, or nothing.
         """
         if self._telling:
-            return  # a step that we have caused: the one who caused it looks
+            return  # we have caused this step: the caller that did so looks
         self._claims &= holdings.states.keys()
         draining = holdings.having(HoldingState.DRAINING)
         empty = tuple(claim for claim in draining if claim not in self._claims)

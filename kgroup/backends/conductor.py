@@ -5,7 +5,7 @@ what its steps want done to a effects.
 Never: changes the value other than through `step`; never awaits inside `apply`; never knows what
 an effect is, but for the two that end the membership.
 
-`apply` may be called from anywhere on the consumer's loop: it steps at once, so whoever asks
+`apply` may be called from anywhere on the consumer's loop: it steps at once, so a caller that asks
 afterwards sees the new value; what the step wants done is done by the conductor's own task.
 """
 
@@ -70,7 +70,7 @@ class Machine(Protocol[M, E_contra, F_co]):
         ...
 
     def shows_more(self, before: M, after: M) -> bool:
-        """Tell whether somebody who waits could see a difference."""
+        """Tell whether a waiting caller could see a difference."""
         ...
 
     def snapshot(self, member: M) -> Membership:
@@ -160,8 +160,8 @@ class Conductor(Generic[M, E, F]):
     def snapshot(self) -> Membership:
         """Return what the outside may know.
 
-        It is kept as long as it is the same: it lists everything owned, and is asked for by who
-        does something with each of that.
+        It is kept as long as it is the same: it lists everything owned, and callers ask for it once
+        for each partition.
         """
         if self._shown is None:
             self._shown = self._machine.snapshot(self.member)

@@ -1,8 +1,8 @@
-"""Finding a group's coordinator, for whoever is no member of the group.
+"""Finding a group's coordinator, for a client outside the group.
 
 Decides: when the answer known is given up: a broker that says it is not the coordinator, or does
 not answer.
-Never: is used by who is in the group; a member's machine looks for its coordinator itself.
+Never: is used by a member of the group; a member's machine looks for its coordinator itself.
 KIPs: 699.
 """
 

@@ -63,7 +63,7 @@ class StandaloneCommits:
     Args:
         cluster: connections; not owned.
         sink: takes the journal's events.
-        group_id: whose offsets.
+        group_id: the group whose offsets are read.
         search: knows the coordinator.
         timeout: seconds until a commit is given up.
         pause: seconds between two tries.
@@ -190,7 +190,7 @@ class StandaloneBackend:
     Args:
         cluster: connections and clock; not owned.
         sink: takes the journal's events.
-        group_id: whose offsets are read and committed, None for nobody's.
+        group_id: the group whose offsets are read and committed, None for no group.
         timeout: seconds until a commit is given up.
         pause: seconds between two tries.
     """

@@ -1,6 +1,6 @@
 """The `kgroup` command.
 
-Decides: how a missing extra is told to a person.
+Decides: how a missing extra is reported to a person.
 Never: imports typer or rich itself, so that the message can be given without them.
 
 - `app`: The verbs of the `kgroup` command, put together
@@ -18,8 +18,7 @@ Never: imports typer or rich itself, so that the message can be given without th
 - `consuming`: Reads topics for `kgroup consume`: where it begins, what is printed, and when it is
   over
 - `demo`: `kgroup demo`: a group of consumers on a Kafka, watched, disturbed and audited
-- `groups`: `kgroup groups`: what groups there are, who is in them, and removing members and
-  groups
+- `groups`: `kgroup groups`: what groups there are, their members, and removing members and groups
 - `groups_offers`: `kgroup groups offers`: what the members of a live group list, and whether a
   plan would work
 - `lag`: `kgroup lag`: how far a group is behind, once or watched

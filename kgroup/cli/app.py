@@ -170,7 +170,7 @@ class _Verb(NamedTuple):
 
     Args:
         purpose: what the list says of it.
-        load: returns what does it, or the verbs below it, for what is told.
+        load: returns the function of the verb, or the verbs below it.
     """
 
     purpose: str

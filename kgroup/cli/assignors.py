@@ -64,7 +64,7 @@ _OPTIONS: Final[Mapping[type[Event], str]] = MappingProxyType(
 )
 
 Tell = Callable[[str], None]
-"""Is told what is being played."""
+"""Called with what is being played."""
 
 
 class _Followed(StrEnum):
@@ -87,14 +87,14 @@ class Simulation:
         group: file with the description of a group, `-` for standard input.
         live: name of a group that is to be asked for.
         example: name of a group that is built in.
-        assignors: who plays; none for all built-in ones.
+        assignors: those that play; none for all built-in ones.
         protocol: what members follow, None for the best that each assignor supports.
         events: file with events, `-` for standard input.
         join: how many members join, one after the other.
         topics: what those subscribe to; none for what all others do.
         leave: member ids or group instance ids of members that leave, one after the other.
         grow: `topic=partitions` of topics that grow, one after the other.
-        show_assignment: whether it is said who owns what.
+        show_assignment: whether owners of partitions are shown.
         time: whether it is said how long the assignors took.
     """
 
@@ -149,7 +149,7 @@ class Simulation:
         typer.Option(metavar="TOPIC=N", help="A topic grows to N partitions; may be repeated."),
     ] = None
     show_assignment: Annotated[
-        bool, typer.Option("--show-assignment", help="Say who owns what, too.")
+        bool, typer.Option("--show-assignment", help="Show which member owns what, too.")
     ] = False
     time: Annotated[bool, typer.Option("--time/--no-time", help="Say how long it took.")] = True
 
@@ -292,7 +292,7 @@ def run_all(
         scenario: group and events.
         assignors: by what they are called.
         asked: for the protocol.
-        tell: is told of each step.
+        tell: called at each step.
 
     Raises:
         ArgumentError: an event does not fit, or an assignor does not support the protocol.

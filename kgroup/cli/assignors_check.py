@@ -99,7 +99,7 @@ def import_named(word: str, option: str) -> object:
         thing: object = importlib.import_module(module)
         for name in path.split("."):
             thing = getattr(thing, name)
-    except Exception as error:  # foreign code: whoever named it is told
+    except Exception as error:  # foreign code: the caller gets the error
         raise ArgumentError(option, word, _loadable(error)) from error
     return thing
 
@@ -109,7 +109,7 @@ def _imported(word: str, option: str) -> Assignor:
     try:
         made = _made(thing)
         fault = fault_of(made)
-    except Exception as error:  # foreign code: whoever named it is told
+    except Exception as error:  # foreign code: the caller gets the error
         raise ArgumentError(option, word, _loadable(error)) from error
     if fault is not None or not isinstance(made, Assignor):
         raise ArgumentError(option, word, f"an assignor, but it {fault}")

@@ -29,8 +29,8 @@ OPTIMUM: Final = "optimum"
 """What the row is called that is not an assignor's, but the least moves at the best balance."""
 
 LEGEND: Final = (
-    "spread: fewest-most partitions of a member; moves: partitions taken from who stays;\n"
-    "stopped: partitions taken from who stays, be it for a round; racks: nearby/possible"
+    "spread: fewest-most partitions of a member; moves: partitions taken from members that\n"
+    "stay; stopped: the same, be it for a round; racks: nearby/possible"
 )
 """What the columns mean."""
 
@@ -63,7 +63,7 @@ class Shown:
     """What is shown.
 
     Args:
-        owners: whether it is said who owns what.
+        owners: whether owners of partitions are shown.
         time: whether it is said how long the assignors took.
     """
 

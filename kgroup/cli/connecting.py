@@ -46,7 +46,7 @@ def read_options(path: Path) -> dict[str, object]:
 
     Args:
         path: TOML when its name ends in `.toml`, else lines of `name = value`; `#` begins a line
-            that is passed over.
+            that is ignored.
 
     Raises:
         ConfigError: the file cannot be read, a name is no option (the nearest is named), or a

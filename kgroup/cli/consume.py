@@ -230,8 +230,8 @@ def _sound(asked: Asked, wanted: Wanted) -> Wanted:
 def nothing_between(asked: Asked, plan: Plan) -> str | None:
     """Return what is said when the places leave nothing to read, None when they do.
 
-    Two places need not show it before the logs were asked. Nothing is said when nobody named one,
-    nor in a group, whose commits tell where it begins.
+    Two places need not show it before the logs were asked. Without a named place nothing is said,
+    nor in a group, for its commits tell where it begins.
     """
     named = asked.start is not None or asked.until is not None
     if not named or asked.group is not None or not plan.is_empty:

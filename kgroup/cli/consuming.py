@@ -82,7 +82,7 @@ async def make_plan(
     """Find out where to begin and to end.
 
     Raises:
-        BrokerError: there is no such topic, the nearest name is told, or no such partition.
+        BrokerError: there is no such topic (the error has the nearest name), or no such partition.
         TimeoutError: no answer in time.
     """
     known = await describe_topics(cluster, wanted.topics, timeout=timeout)

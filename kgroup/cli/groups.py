@@ -1,4 +1,4 @@
-"""`kgroup groups`: what groups there are, who is in them, and removing members and groups.
+"""`kgroup groups`: what groups there are, their members, and removing members and groups.
 
 Decides: what is shown of a group, and that one member that stays makes the exit code 1.
 Never: asks a coordinator itself; `kgroup.net.group_description` and `group_admin` do.
@@ -174,7 +174,7 @@ def delete(asked: Delete, common: Common) -> None:
 
 
 async def delete_empty(cluster: Cluster, group: str, *, timeout: float) -> None:
-    """Delete a group; one that has members is left alone, and the way out is told.
+    """Delete a group; one that has members is left alone, and the error names the way out.
 
     Raises:
         BrokerError, TimeoutError: see `delete_group`.

@@ -111,7 +111,7 @@ async def watch(
 ) -> None:
     """Look and show: once, or again and again until cancelled.
 
-    While watching, a look that fails is passed over as long as an earlier one worked, and a group
+    While watching, a look that fails is skipped as long as an earlier one worked, and a group
     that is not there is waited for, which is said once.
 
     Raises:

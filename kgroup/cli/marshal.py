@@ -209,7 +209,7 @@ async def with_desk(
 
 
 def state(asked: Shown, log: Log, common: Common) -> None:
-    """Show who owns what, as the log of claims says."""
+    """Show which client owns what, as the log of claims says."""
     name = log.topic(common)
     found = perform(common, partial(look, asked=asked, name=name, timeout=common.timeout))
     if common.as_json:

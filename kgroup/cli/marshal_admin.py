@@ -59,8 +59,8 @@ _AdminName = Annotated[
     typer.Option(
         "--client-id",
         metavar="ID",
-        help="Who asks: a pause binds everybody else in the group. By default a name that nobody "
-        "else has; with that of a call before, what it left behind is gone on with.",
+        help="Name of the caller: a pause binds everybody else in the group. By default a name "
+        "that nobody else has; a call under an earlier name goes on with what that one left.",
     ),
 ]
 
@@ -75,7 +75,7 @@ class Pausing:
     Args:
         seconds: how long.
         dry_run: whether nothing is written.
-        client_id: who asks; None for a name that nobody else has.
+        client_id: name of the caller; None for a name that nobody else has.
     """
 
     seconds: Annotated[
@@ -97,7 +97,7 @@ class Releasing:
     Args:
         patience: seconds to wait for members to let go.
         dry_run: whether nothing is written.
-        client_id: who asks; None for a name that nobody else has.
+        client_id: name of the caller; None for a name that nobody else has.
     """
 
     patience: Annotated[
@@ -126,7 +126,7 @@ class Setting:
         pause: of the group, seconds; renewed while needed.
         patience: seconds to wait for members to let go.
         dry_run: whether nothing is written.
-        client_id: who asks; None for a name that nobody else has.
+        client_id: name of the caller; None for a name that nobody else has.
     """
 
     pause: Annotated[
@@ -160,7 +160,7 @@ def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
 
 
 def resume_group(asked: Resuming, scope: Scope, log: Log, common: Common) -> None:
-    """End the pause of a group, whoever asked for it."""
+    """End the pause of a group, also one of another administrator."""
     work = _At(scope, log, common)
     if asked.dry_run:
         work.show_plan("would go on")
@@ -243,7 +243,7 @@ class _At:
         return perform(self.common, lambda cluster: with_desk(cluster, settings, None, work))
 
     def show_plan(self, would: str) -> None:
-        """Say what a verb would change, and who has what now."""
+        """Say what a verb would change, and which client has what now."""
         names = self.scope.names
 
         async def look(claim_log: ClaimLog) -> PausePlan:

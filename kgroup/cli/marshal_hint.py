@@ -1,6 +1,6 @@
 """What is said of a group that claims its partitions in a log, where it looks like an empty one.
 
-Decides: in which words, and that a log that cannot be read is told and makes no verb fail.
+Decides: in which words, and that a log that cannot be read is reported and makes no verb fail.
 Never: shows claims; `kgroup marshal state` does.
 """
 

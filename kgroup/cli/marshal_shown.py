@@ -167,7 +167,7 @@ async def _group(
 async def _committed(
     claim_log: ClaimLog, group: str
 ) -> tuple[dict[TopicPartition, int], Exception | None]:
-    """Return what a group has committed; what cannot be told hides nothing else."""
+    """Return what a group has committed; what is not known hides nothing else."""
     try:
         found = await ask_committed(claim_log.cluster, group, timeout=claim_log.settings.timeout)
     except (KGroupError, TimeoutError) as error:

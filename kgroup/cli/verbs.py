@@ -1,7 +1,7 @@
 """How a verb's options become its command line.
 
 Decides: that options stand in frozen dataclasses, one field each, which verbs share; and that
-`list` may be left out: `kgroup topics orders`; that a reader who has gone ends a verb in silence;
+`list` may be left out: `kgroup topics orders`; that a closed pipe ends a verb in silence;
 that nothing is undone by nobody's yes.
 Never: reads a value or does a verb's work.
 """
@@ -95,7 +95,7 @@ def verb(work: Callable[..., None]) -> Callable[..., None]:
             work(**{name: kind(**_part(kind, given)) for name, kind in taken.items()})
             sys.stdout.flush()
         except BrokenPipeError:
-            # Who reads the first lines only has what it wanted.
+            # A reader of the first lines only, such as `head`, has what it wanted.
             forget_output()
 
     command.__doc__ = work.__doc__

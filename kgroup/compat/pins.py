@@ -2,7 +2,7 @@
 
 Decides: what a pin is, the one error there is outside of it, and the pin of each facade: the
 releases whose own tests of their consumer it was seen to pass.
-Never: looks at anything but the version it is told; imports a client.
+Never: looks at anything but the version it is given; imports a client.
 """
 
 import re
@@ -25,7 +25,7 @@ class Pin:
         module: what that is imported as.
         first: the oldest release that was tried.
         until: the first release that is not known.
-        instead: kgroup's own class, for whoever has another release.
+        instead: kgroup's own class, for users of another release.
     """
 
     facade: str

@@ -133,7 +133,7 @@ class Strategies:
     Args:
         kind: the class that all of its assignors are of.
         native: its own classes -> names of the native assignors that understand the same.
-        wrong: makes the error about what is none.
+        wrong: makes the error about an object that is not an assignor.
     """
 
     kind: type

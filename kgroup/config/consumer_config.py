@@ -237,7 +237,7 @@ class ConsumerConfig:
         auto_commit_interval: time between two automatic commits.
         isolation_level: "read_uncommitted" or "read_committed" (KIP-98).
         on_deserialize_error: what becomes of a record whose key or value a deserialiser refuses:
-            "raise" (it stays in front until a seek), "skip" (logged and passed over), or "raw"
+            "raise" (it stays in front until a seek), "skip" (logged and skipped), or "raw"
             (it comes with its bytes, and `record.error` says why).
         fetch_min_bytes: a broker waits until it has this much, or `fetch_max_wait` is over.
         fetch_max_bytes: most bytes of one answer; a first batch that is larger comes all the same.
@@ -293,7 +293,7 @@ class ConsumerConfig:
         sasl_password: for PLAIN and SCRAM; never shown.
         sasl_oauth_token: for OAUTHBEARER: called for each authentication, on the event loop;
             returns a token that is valid now, or awaits one.
-        sasl_oauth_extensions: told beside the token (KIP-342), name -> value; or a function, called
+        sasl_oauth_extensions: sent beside the token (KIP-342), name -> value; or a function, called
             after the one for the token, that returns them.
         journal: where events are written: a path for lines of JSON, a sink, None for nowhere.
         ports: network, clocks and dice, None for the real ones; for tests in virtual time.

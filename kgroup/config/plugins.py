@@ -4,7 +4,7 @@ Decides: where plug-ins are looked for: the entry point group `kgroup.assignors`
 entry point may name: an assignor, a class or a function without arguments that makes one, or an
 assignor of aiokafka or kafka-python.
 Never: keeps what it found once something else may be installed; imports a plug-in that nobody asks
-for; lets a broken one fail anybody who does not ask for it.
+for; lets a broken plug-in fail a caller that does not ask for it.
 """
 
 import re
@@ -118,7 +118,7 @@ def _load(offered: "EntryPoint") -> FoundAssignor:
     try:
         made = _make(offered.load())
         fault = fault_of(made)
-    except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is told to who asks for it
+    except Exception as error:  # noqa: BLE001 - the caller hears whatever a plug-in raises
         problem = f"cannot be loaded from {offered.value}: {type(error).__name__}: {error}"
         return FoundAssignor(offered.name, origin, problem=problem)
     if fault is not None or not isinstance(made, Assignor):

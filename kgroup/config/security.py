@@ -144,7 +144,7 @@ def doubts_about_security(options: SecurityOptions) -> tuple[str, ...]:
         found += _sent_in_the_clear(mechanism)
     if protocol.has_tls and not options.ssl_check_hostname:
         found.append(
-            "ssl_check_hostname is False: whoever has any certificate of a trusted authority can "
+            "ssl_check_hostname is False: anybody with a certificate of a trusted authority can "
             "stand for a broker"
         )
     context = options.ssl_context
@@ -152,7 +152,7 @@ def doubts_about_security(options: SecurityOptions) -> tuple[str, ...]:
         found.append("ssl_context verifies no certificate: anybody can stand for a broker")
     elif context is not None and not context.check_hostname:
         found.append(
-            "ssl_context compares no names: whoever has any certificate of a trusted authority "
+            "ssl_context compares no names: anybody with a certificate of a trusted authority "
             "can stand for a broker"
         )
     return tuple(found)
@@ -163,11 +163,11 @@ def _sent_in_the_clear(mechanism: SaslMechanism) -> list[str]:
     if what is None:
         return []
     way = f"sasl_mechanism {mechanism.value} over security_protocol SASL_PLAINTEXT"
-    return [f"{way} sends the {what} in the clear: whoever is on the way to a broker can read it"]
+    return [f"{way} sends the {what} in the clear: anybody on the way to a broker can read it"]
 
 
 def security_of(options: SecurityOptions) -> Security:
-    """Return what the network side is told; reads the files.
+    """Return the settings of the network side; reads the files.
 
     Raises:
         ConfigError: a file cannot be used.
@@ -294,7 +294,7 @@ def secret(name: str, value: object) -> Secret | None:
 
 
 def _sound(text: str) -> bool:
-    """Tell whether a text can be told: NUL separates the parts of PLAIN."""
+    """Tell whether a text can be sent: NUL separates the parts of PLAIN."""
     try:
         return 1 <= len(text.encode()) <= _MAX_SECRET and "\0" not in text
     except UnicodeEncodeError:  # half of a surrogate pair

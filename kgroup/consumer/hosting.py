@@ -22,7 +22,7 @@ __all__ = ["Host", "begin"]
 _CLOSING: Final = 5.0
 """Seconds to close when the host is cancelled, because its event loop ends."""
 _TEARDOWN: Final = 2.0
-"""Seconds for which the end of the host is waited for, when everything was told to end."""
+"""Seconds for which the end of the host is waited for, when everything was asked to end."""
 
 _TASKS: Final[set["asyncio.Task[None]"]] = set()
 """asyncio itself refers to its tasks weakly."""

@@ -1,6 +1,6 @@
 """What is known of the group at one moment: an immutable board, and how news change it.
 
-Decides: who owns what, how far behind each partition is, and which news are worth a line.
+Decides: which member owns what, how far behind a partition is, and which news are worth a line.
 Never: talks to a process or draws.
 """
 
@@ -129,8 +129,8 @@ class Board:
         at: seconds since the group began to work.
         rows: members in order of appearance.
         ends: partition -> offset after the last record produced.
-        handled: partition -> highest position any member has told.
-        generation: highest generation any member has told.
+        handled: partition -> highest position any member has reported.
+        generation: highest generation any member has reported.
         happenings: in order of time.
         reasons: what was done to members since that generation, and makes the next one.
     """
@@ -149,13 +149,13 @@ class Board:
         return next((row for row in self.rows if row.label == label), None)
 
     def owners(self, partition: int) -> tuple[str, ...]:
-        """Return who says that it owns a partition; one, unless it is on its way."""
+        """Return the members that say they own a partition; one, unless it is on its way."""
         return tuple(row.label for row in self.rows if partition in row.owned)
 
     def lag(self, partition: int) -> int | None:
         """Return how many records of a partition wait, None while nobody has read any.
 
-        An owner that was given nothing yet has no position; then the highest one told counts.
+        An owner that was given nothing yet has no position; then the highest reported one counts.
         """
         reported = [
             row.status.positions[partition]
@@ -169,7 +169,7 @@ class Board:
 
     @property
     def settled(self) -> bool:
-        """Whether every partition has exactly one owner, and all who run are stable in one round.
+        """Whether every partition has exactly one owner, and all running members are in one round.
 
         A member that still says STABLE of an older generation has not heard of the new one yet.
         """

@@ -57,7 +57,7 @@ class Crew:
     """All members of one run.
 
     Args:
-        stage: is told what becomes of them.
+        stage: hears what becomes of them.
         tasks: owns the tasks that listen to them.
         command: the command line of a member's process.
         folder: where their error output goes.

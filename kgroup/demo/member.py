@@ -34,7 +34,7 @@ _CLOSE_TIMEOUT: Final = 8.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberOrders:
-    """What a member's process is told on its command line.
+    """The command line of a member's process.
 
     Args:
         label: its name in views and logs; also its client id.

@@ -127,7 +127,7 @@ async def _run(
 
 @dataclass(frozen=True, slots=True)
 class _Cast:
-    """Whom the steps of a scenario are done to."""
+    """The members that the steps of a scenario are done to."""
 
     stage: Stage
     crew: Crew
@@ -163,7 +163,7 @@ async def _take(cast: _Cast, step: Step) -> None:
 
 
 def _all_in(board: Board) -> bool:
-    """Tell whether everybody who was started runs, and the group is settled."""
+    """Tell whether every member that was started runs, and the group is settled."""
     return board.settled and all(row.condition is not Condition.STARTING for row in board.rows)
 
 

@@ -48,7 +48,7 @@ class Step:
     Args:
         at: seconds after the group has settled.
         action: what is done.
-        member: to whom.
+        member: the member it is done to.
     """
 
     at: float
@@ -100,7 +100,7 @@ def plan_scenario(seconds: float, members: int) -> Scenario:
 
 # -- stage -----------------------------------------------------------------------------------------
 #
-# The board that changes, and those who wait for it.
+# The board that changes, and the tasks that wait for it.
 #
 # Decides: that there is one board, replaced whole, and that a wait for it has an end.
 # Never: knows what the news are about.
@@ -160,7 +160,7 @@ class Stream:
 
     Args:
         producer: sends them.
-        stage: is told how far each partition is.
+        stage: hears how far each partition is.
         topic: name of the topic.
         partitions: how many it has.
         records: how many per partition and turn.

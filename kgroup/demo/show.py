@@ -1,6 +1,6 @@
 """The demo from its first word to its exit code.
 
-Decides: which Kafka the run takes, what a person is told before and after it, and which logs are
+Decides: which Kafka the run takes, what a person reads before and after it, and which logs are
 kept.
 Never: leaves anything running, or calls a run good that its logs do not prove good.
 """

@@ -114,7 +114,7 @@ class LineScreen:
 
 
 def summary(board: Board) -> str:
-    """Say in one line who owns what, and how far behind the group is."""
+    """Show in one line which member owns what, and how far behind the group is."""
     owned = "  ".join(
         f"{row.label}[{' '.join(map(str, row.owned))}]" for row in board.rows if row.owned
     )

@@ -69,7 +69,7 @@ class NoBrokerError(TransportError):
 
 
 class AuthenticationError(KGroupError):
-    """A broker does not accept who we say we are, or could not prove who it is (SASL).
+    """A broker does not accept our credentials, or could not prove its own (SASL).
 
     kgroup does not try again: the same credentials would fail again, and might lock the account.
     The error never holds a password, token or proof.

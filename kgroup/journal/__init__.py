@@ -6,9 +6,9 @@ Never: reads a clock, opens a file, or changes what the client does.
 - `events`: The vocabulary of the event log: one frozen class per thing that can happen to a
   member
 - `codec`: One entry as one line of JSON, and back
-- `faults`: Faults made on purpose, as a log tells them: whom they concern, since when there is
-  calm
-- `periods`: Periods of ownership as a log tells them: who held which partition, from when to when
+- `faults`: Faults made on purpose, as a log has them: the members they concern, since when there
+  is calm
+- `periods`: Periods of ownership as a log has them: which member held which partition, and when
 - `repeats`: Records that were delivered more than once, and what explains it
 - `sink`: Where events go: the protocol that `net` and `consumer` write to, and two small sinks
 """

@@ -1,6 +1,6 @@
-"""Faults made on purpose, as a log tells them: whom they concern, since when there is calm.
+"""Faults made on purpose, as a log has them: the members they concern, since when there is calm.
 
-Decides: whether a member was free to do what it promises, and who is dead.
+Decides: whether a member was free to do what it promises, and which ones are dead.
 Never: knows what a fault does, but that some kill; any that concerns a member excuses it.
 
 A fault concerns the member whose label is its target; one whose target is no member's label (a

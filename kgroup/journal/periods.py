@@ -1,4 +1,4 @@
-"""Periods of ownership as a log tells them: who held which partition, from when to when.
+"""Periods of ownership as a log has them: which member held which partition, and when.
 
 Decides: when a period begins (ASSIGNED END), closes for delivery (REVOKED BEGIN), and ends, and
 how: given up, lost, stopped with its member, or silent.

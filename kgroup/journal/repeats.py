@@ -71,8 +71,8 @@ class _Tenure:
     """One claim: what it may rely on, what it delivered, what it leaves to the next.
 
     Args:
-        informed: it has been told what is committed, and relies on it no more.
-        bereft: what was committed before it was overruled before it was told.
+        informed: it has read what is committed, and relies on it no more.
+        bereft: what was committed before it was overruled before it was read.
     """
 
     floor: int | None = None

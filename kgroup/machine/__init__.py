@@ -6,7 +6,7 @@ Never: awaits, reads a clock, draws chance, logs or opens a socket.
 - `claims`: Holdings: what a member owns, partition by partition, and how each one is given up
 - `coverage`: The coverage theorem: a table has exactly the rows its states call for
 - `describe`: The page about error codes, written from the table of reactions
-- `fetch_session`: What one broker was told of what is wanted, and what the next Fetch must tell it
+- `fetch_session`: What one broker knows of what is wanted, and what the next Fetch must tell it
   (KIP-227)
 - `lease`: How long ownership can be proved: the lease
 - `reactions`: The one table of error reactions: (API, error code) -> what this client does

@@ -123,9 +123,9 @@ class Holdings:
         return _sorted(states, self.next_serial + len(claims)), claims
 
     def after(self, trigger: HoldingTrigger, claims: Iterable[Claim]) -> "Holdings":
-        """Return the holdings after `trigger` happened to `claims`; ended claims are passed over.
+        """Return the holdings after `trigger` happened to `claims`; ended claims are skipped.
 
-        A trigger that is impossible in a claim's state is passed over too: 1. a listener is asked
+        A trigger that is impossible in a claim's state is skipped too: 1. a listener is asked
         to give p up, 2. p is lost, 3. the listener returns. Step 3 finds no claim.
         """
         states = dict(self.states)

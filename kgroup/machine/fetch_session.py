@@ -1,4 +1,4 @@
-"""What one broker was told of what is wanted, and what the next Fetch must tell it (KIP-227).
+"""What one broker knows of what is wanted, and what the next Fetch must tell it (KIP-227).
 
 Decides: whether the next Fetch begins a session or goes on in it; which partitions it names as new,
 changed or forgotten; which question each row of an answer belongs to; when a session is over.
@@ -146,7 +146,7 @@ class FetchSession(Generic[Q]):
     def _breaks(self, tp: TopicPartition) -> bool:
         """Tell whether the session cannot take a partition in as it is wanted now.
 
-        Another claim must hear the ends of the log, which the broker has told the former one.
+        Another claim must hear the ends of the log, which the broker has sent to the former one.
         """
         wanted, told = self._wanted.get(tp), self._told.get(tp)
         if wanted is None:

@@ -138,7 +138,7 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         _E.UNKNOWN_TOPIC_OR_PARTITION: _R.REFUSE,
         _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
     },
-    # A member that closes leaves anew at the next coordinator; what else it is told ends it.
+    # A member that closes leaves anew at the next coordinator; any other answer ends it.
     ApiKey.LEAVE_GROUP: {
         **_COORDINATOR_MOVED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.FIND_COORDINATOR,

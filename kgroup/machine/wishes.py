@@ -146,7 +146,7 @@ class Tell(Generic[N]):
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """The membership is over: raise this to whoever reads."""
+    """The membership is over: raise this in the calls that read."""
 
     error: Exception
 

@@ -1,6 +1,6 @@
 """Groups that coordinate through a log of claims: the protocol of dropbox/marshal, made pure.
 
-Decides: what is written, what a record means, who owns what, and what a member does next.
+Decides: what is written, what a record means, which member owns what, and what it does next.
 Never: reads, writes, waits or looks at a clock; the consumer does, and passes in what came of it.
 
 What the log says. Every reader of the same records comes to the same answer:

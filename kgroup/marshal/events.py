@@ -245,7 +245,7 @@ class AdmitRequested:
 
     Args:
         serial: of the question; `Admitted` carries it.
-        claim: whose records.
+        claim: the claim of the records.
         until: offset behind the last of them.
     """
 

@@ -362,7 +362,7 @@ def hear_position(turn: Turn, event: PositionFound | PositionFailed) -> None:
 
 
 def _passes(error: Exception) -> bool:
-    """Tell whether what went wrong ends by itself: nobody need be told, it is tried again."""
+    """Tell whether what went wrong ends by itself: it is tried again without a report."""
     if isinstance(error, BrokerError):
         return error.retriable
     return isinstance(error, TimeoutError | TransportError)

@@ -139,7 +139,7 @@ _OURS: Final = (_P.LOCATING, _P.CONFIRMING, _P.OWNED, _P.RELEASING)
 KEY_ROWS: Final[Table[KeyPhase, KeyTrigger, KeyGuard, KeyAction]] = Table(
     (
         # without an owner, or another member's
-        fan(_P.IDLE, _T.TRY, to=_P.PAUSING, do=(_A.PAUSE,), why="all who wait see the same second"),
+        fan(_P.IDLE, _T.TRY, to=_P.PAUSING, do=(_A.PAUSE,), why="all waiters see the same second"),
         fan((_P.IDLE, _P.PAUSING), (_T.TAKEN, _T.LOG_LOST), to=_P.IDLE),
         fan(_P.PAUSING, _T.DROP, to=_P.IDLE),
         fan(_P.PAUSING, _T.CLAIM_DUE, to=_P.CLAIMING, when=_G.FREE, do=(_A.SEND_CLAIM,)),
@@ -195,7 +195,7 @@ KEY_ROWS: Final[Table[KeyPhase, KeyTrigger, KeyGuard, KeyAction]] = Table(
             _T.UNLOCATED,
             when=_G.WANTED,
             do=(_A.LOCATE_LATER,),
-            why="the claim lasts; most who could not tell can a moment later",
+            why="the claim lasts; most members that could not tell can a moment later",
         ),
         fan(
             _P.LOCATING,

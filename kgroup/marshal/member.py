@@ -73,7 +73,7 @@ class MarshalLog:
     """One coordination partition, as far as it was read.
 
     Args:
-        topics: whose claims it has.
+        topics: the topics whose claims it has.
         next_offset: behind the last record that was read.
         time: log time of the latest message, milliseconds, -1 before any.
         read_at: instant at which a message of that time was read first.

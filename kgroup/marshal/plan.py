@@ -140,7 +140,7 @@ def _at_rest(member: MarshalMember) -> Iterator[Claim]:
 
 
 def _is_fair(member: MarshalMember) -> bool:
-    """Tell whether it takes part in fair shares; who asks for exact partitions gets them."""
+    """Tell whether it takes part in fair shares; a member with exact partitions does not."""
     return member.settings.policy is ClaimPolicy.FAIR and member.wishes.partitions is None
 
 
@@ -177,7 +177,7 @@ def _topics_of(partitions: Iterable[TopicPartition]) -> frozenset[str]:
 
 
 def _knows_enough(member: MarshalMember, topic: str, now: float) -> bool:
-    """Tell whether what was read is fresh, and says who else is there.
+    """Tell whether what was read is fresh, and shows which other members are there.
 
     1. Fifty members start at once; 2. each has read a log without the others. Its own sign, read
     back, has those before it that were there as soon.

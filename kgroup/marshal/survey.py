@@ -87,7 +87,7 @@ def holders(
 
     Args:
         world: of their coordination partition.
-        group: whose keys.
+        group: the group of the keys.
         tps: which keys; None for all.
         time: milliseconds.
     """

@@ -45,7 +45,7 @@ class Place(NamedTuple):
 def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:
     """Take the key for the sender if it is free, or if the sender succeeds its own last process.
 
-    All who race for a key read the same log: each finds the claim at the lowest offset ACCEPTED,
+    All that race for a key read the same log: each finds the claim at the lowest offset ACCEPTED,
     and the others REFUSED.
     """
     free = _free(state, at)

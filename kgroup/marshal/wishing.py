@@ -63,7 +63,7 @@ def pause_ends_at(member: MarshalMember, topic: str) -> float:
 
 
 def _has_lock(member: MarshalMember, tp: TopicPartition) -> bool:
-    """Tell whether a topic that is had whole may be had: who has partition 0 has it."""
+    """Tell whether a topic that is had whole may be had: the owner of partition 0 has it."""
     if not member.settings.whole_topics or tp.partition == 0:
         return True
     lock = member.life(TopicPartition(tp.topic, 0))

@@ -123,7 +123,7 @@ class World:
         """Apply the next record, a heartbeat like one that has counted before.
 
         Args:
-            tenure: whose, about what.
+            tenure: the member and key of the message.
             offset: of the record.
             timestamp: of the record, as in `apply`.
             sent: time in the message, at least 0.

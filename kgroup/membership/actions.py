@@ -293,12 +293,12 @@ def _leave(turn: Turn) -> None:
 def _unnamed(member: GroupMember) -> bool:
     """Tell whether the member has no id to leave under.
 
-    Its instance id alone would do for the coordinator, and remove whoever has the instance now:
-    1. A static member closes, and is to leave; 2. a heartbeat says that it is fenced, for another
-    process has its place; 3. it has handed everything back: that process is what would be removed.
-    Nor does one without an id know better that came back, whose id was unknown, or whose JoinGroup
-    is not answered. What it may leave behind ends with its session; a wrong removal of another
-    process that works does not heal so well.
+    The coordinator would take its instance id alone, and remove the process that has the instance
+    now: 1. A static member closes, and is to leave; 2. a heartbeat says that it is fenced, for
+    another process has its place; 3. it has handed everything back: a LeaveGroup would remove the
+    other process. A member without an id cannot rule that out, be it that it came back, that its
+    id was unknown, or that its JoinGroup is not answered. What it may leave behind ends with its
+    session; a wrong removal of another process that works does not heal so well.
     """
     return member.identity.member_id is None
 

@@ -121,7 +121,7 @@ class CommitVerdict:
 class PendingCommits:
     """The commits of one member, in order of submission.
 
-    Whoever drives it asks for the next request, sends it, and says how it ended (`answered`,
+    Its driver asks for the next request, sends it, and reports how it ended (`answered`,
     `failed` or `not_sent`). After each call it passes on what is due: `take_steps`, `take_done`.
 
     Args:

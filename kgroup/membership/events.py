@@ -288,7 +288,7 @@ class RunAssignor:
         unasked: a returning static leader: only the group's topics are to be watched, beginning
             with what they were when the generation was made (KIP-814).
         node_id: the coordinator, for the question about that; None when it is not known.
-        follows: as `unasked`, for a follower that may have come back: it is only told how many
+        follows: as `unasked`, for a follower that may have come back: it only learns how many
             partitions of each topic were assigned, nothing when a round is on, and watches nothing.
     """
 

@@ -20,8 +20,8 @@ from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsDescribedGr
 
 __all__ = [
     "IN_DOUBT",
+    "LEFT_OUT",
     "NEW",
-    "PASSED_OVER",
     "PROTOCOL_TYPE",
     "GroupInUse",
     "Remembered",
@@ -54,7 +54,7 @@ class Said(Enum):
 
     KNOWN = "what it asked for"
     NEW = "the stable group has no such member"
-    PASSED_OVER = "the round that is on has no such member"
+    LEFT_OUT = "the round that is on has no such member"
     NOTHING = "nothing, though there may be one"
 
 
@@ -83,7 +83,7 @@ process, or there was no answer that can be read."""
 NEW: Final = Remembered(frozenset(), frozenset(), said=Said.NEW)
 """There is nothing to remember, and nothing to come back to: a JoinGroup begins a round."""
 
-PASSED_OVER: Final = Remembered(frozenset(), frozenset(), said=Said.PASSED_OVER)
+LEFT_OUT: Final = Remembered(frozenset(), frozenset(), said=Said.LEFT_OUT)
 """There is nothing to remember if the round that is on comes to its end. If it does not, because
 the coordinator resigns, the next one loads the generation before, and that may have the member."""
 
@@ -112,7 +112,7 @@ def remembered_of(
         group_instance_id: of the member.
 
     Returns:
-        New when there is no such group, or it is stable and has no such member; passed over when it
+        New when there is no such group, or it is stable and has no such member; left out when it
         is in a round, or has just ended, without the member; in doubt when it is in a round with
         it, or is not a group of consumers, or when the coordinator says neither.
 
@@ -127,7 +127,7 @@ def remembered_of(
             return NEW
         foreign = described.protocol_type not in (PROTOCOL_TYPE, _NO_TYPE)
         known = any(each.group_instance_id == group_instance_id for each in described.members)
-        return IN_DOUBT if known or foreign else PASSED_OVER
+        return IN_DOUBT if known or foreign else LEFT_OUT
     for each in members:
         if each.group_instance_id == group_instance_id:
             divided = _assigned_partitions(members)

@@ -94,7 +94,7 @@ def watch_from(turn: Turn, found: Mapping[str, int] | None) -> None:
         watched = {**own, **made_from}
     else:
         watched = {topic: min(count, made_from.get(topic, count)) for topic, count in found.items()}
-        # What was made anew with fewer partitions is found so, too, if only the present is told.
+        # A topic made anew with fewer partitions is found so, too, if only the present is known.
         watched |= {
             topic: before
             for topic, before in made_from.items()

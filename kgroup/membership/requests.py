@@ -82,7 +82,7 @@ _REASON_LIMIT = 255
 
 
 def find_coordinator(member: GroupMember) -> FindCoordinatorRequest:
-    """Ask any broker who coordinates the group (KIP-699)."""
+    """Ask any broker which one coordinates the group (KIP-699)."""
     return FindCoordinatorRequest(key_type=_GROUP_KEY, coordinator_keys=(member.settings.group_id,))
 
 
@@ -183,7 +183,7 @@ def leave_group(member: GroupMember, cause: Cause) -> LeaveGroupRequest:
     """Leave; also from the pending state after MEMBER_ID_REQUIRED, which holds up others.
 
     Always under the member's own id: with an instance id alone, the coordinator removes whichever
-    process has the instance (KIP-345). With both it refuses who is fenced.
+    process has the instance (KIP-345). With both ids it refuses a fenced member.
     """
     member_id = member.identity.member_id
     assert member_id is not None

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
-    """Tell whether a static member came back to a group that must hear more than it was told.
+    """Tell whether a static member came back to a group that must hear more than it has heard.
 
     It asks for other topics than it was remembered with; or the group holds back what it claimed
     under its former id (see `let_go`); or the round that it owed after coming back never came.
@@ -43,7 +43,7 @@ def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
 
     When nobody could say what is remembered, a cooperative one asks too:
     1. Its process dies while it hands t-1 back, the others' round goes on without it; 2. the next
-    process asks while that round is on, and is told nothing; 3. its JoinGroup arrives when the
+    process asks while that round is on, and learns nothing; 3. its JoinGroup arrives when the
     round is over, and is answered with t-0 at once. If t-1 is nobody's, nobody else would see.
     That round may be in vain, for mostly step 3 falls into the round that was on, and no answer
     tells a follower which. It is not put off to ask once more: a round that is prepared waits for
@@ -78,8 +78,8 @@ def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> 
     before the round in which it would have said that it did; 3. the next process is given what it
     may keep, at once, without a round. Nobody else owes that round, so nobody would ever have t-1.
 
-    Who is new to the group was heard: its JoinGroup began a round. Who looks whether it is, knows
-    with the answer.
+    The group knows the topics of a new member: its JoinGroup began a round. A member that is still
+    asking whether it is new learns so with the answer.
 
     Returns:
         Topic -> how many partitions of it somebody has; a round is owed when there are more.
@@ -103,7 +103,7 @@ def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> 
 def owe_unheard(turn: Turn) -> bool:
     """Owe a round as soon as there are partitions that nobody has.
 
-    What was found to be given out whole is settled: that it grows, who leads will see.
+    A topic that was found to be given out whole is settled: its growth is the leader's to see.
 
     The JoinGroup of that round differs from the one before in the generation it names, so a
     coordinator in Stable takes it for a change and begins a round, also from a follower.
@@ -119,7 +119,7 @@ def owe_unheard(turn: Turn) -> bool:
 
 
 def owe_round(turn: Turn) -> None:
-    """Owe the round in which the group is told all that this member asks for and has.
+    """Owe the round in which the group hears of all that this member asks for and has.
 
     Whatever made it find out: that it asks for these topics is why it joins. The round stays owed
     until one is adopted: 1. it is to be asked for; 2. the application unsubscribes, and subscribes
@@ -153,7 +153,7 @@ def unsettled_by_loss(member: GroupMember) -> bool:
     return before.said is not Said.NEW
 
 
-# -- who is new, unless a coordinator resigns ---------------------------------------------------
+# -- new members, unless a coordinator resigns --------------------------------------------------
 
 
 def look_again(turn: Turn) -> None:
@@ -167,12 +167,12 @@ def look_again(turn: Turn) -> None:
     No answer to JoinGroup or SyncGroup tells this from the round that a should have been in. The
     group's state does: what is answered in a round is answered while members wait for its leader.
     A generation that stands says whether all was given out, and no more than that is asked of it:
-    that a asks for other topics than before, who leads may hear later. So the first start of a
-    member, also of many at once, costs no round. Who leads and is to divide nothing looks anyway
+    the leader may hear later that a asks for other topics than before. So the first start of a
+    member, also of many at once, costs no round. A leader that is to divide nothing looks anyway
     (KIP-814).
     """
     before = turn.member.round.remembered
-    if turn.member.round.returned and before is not None and before.said is Said.PASSED_OVER:
+    if turn.member.round.returned and before is not None and before.said is Said.LEFT_OUT:
         watch_topics(turn, follows=True)
 
 

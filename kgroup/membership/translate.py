@@ -241,7 +241,7 @@ def _absurdity(turn: Turn, answer: JoinGroupResponse) -> str | None:
 def _led_before(turn: Turn, answer: JoinGroupResponse) -> bool:
     """Tell whether the leader that is named is this static member before its restart.
 
-    Below version 9 of JoinGroup a leader that comes back in Stable is told its own old id, and no
+    Below version 9 of JoinGroup a leader that comes back in Stable gets its own old id, and no
     members: it must not assign, and goes on leading (KIP-814). The id of a static member is its
     instance id, a hyphen, and a UUID.
     """
@@ -327,7 +327,7 @@ def _served(turn: Turn) -> None:
     """Note that the coordinator answered as one: the next search need not wait long.
 
     Once it serves for as long as it was waited for. 1. The log of offsets lacks replicas: commits
-    are told COORDINATOR_NOT_AVAILABLE, heartbeats are answered; 2. the coordinator is lost by that,
+    get COORDINATOR_NOT_AVAILABLE, heartbeats are answered; 2. the coordinator is lost by that,
     found, and answers the first heartbeat; 3. the commit is sent again. Pauses that began anew each
     time would be ten searches a second for as long as that lasts.
     """

@@ -159,7 +159,7 @@ def _has_place(member: GroupMember) -> bool:
 
 
 def _given_up(member: GroupMember, new: Identity) -> GivenUp:
-    """Return what is given up once the member is who `new` says."""
+    """Return what is given up once the member has the identity `new`."""
     before = member.identity
     lost = new.member_id == before.member_id and new.generation is None
     if not lost or not _has_place(member):

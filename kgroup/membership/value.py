@@ -192,12 +192,12 @@ class Memory:
     """The user data of the last assignment, kept by this member for the assignor that made it.
 
     It goes back to the leader with every JoinGroup, and is replaced by that of the next
-    assignment, also by none. Who loses its partitions keeps it: with the generation goes what is
-    claimed, but the memory is the assignor's, and a member may claim nothing by it.
+    assignment, also by none. A member that loses its partitions keeps it: with the generation goes
+    what is claimed, but the memory is the assignor's, and a member may claim nothing by it.
     1. A group holds the partitions of a member that has gone back for a while; what and how long
     is in the user data of all. 2. The session of one member ends, or a coordinator that failed
     over tells all of them that the generation is not its own. 3. They join again, one under
-    another member id: what was held back must not be forgotten, nor who the one was.
+    another member id: what was held back must not be forgotten, nor for which member.
     So it may be older than what the others bring. It ends with the membership.
 
     Args:

@@ -1,7 +1,7 @@
 """What a member waits for: the listener that hears of a loss, a leader that does not hear it.
 
 Decides: when everything is handed back, how long a listener is waited for, which calls of it are
-not made any more, and when a leader is told again what this member asks for.
+not made any more, and when a leader hears again what this member asks for.
 Never: what is given up; `actions` does.
 """
 
@@ -47,8 +47,8 @@ def begin_handing_over(turn: Turn, gone: tuple[Claim, ...]) -> None:
 
     1. A round takes partitions from two members; 2. one has nothing in hand, and joins again at
     once; 3. the other has not heard of its assignment yet, and must join with all it had: the group
-    needs a third round. So there is a pause first. Who must join meanwhile hands over first, too,
-    but within a limit.
+    needs a third round. So there is a pause first. A member that must join meanwhile hands over
+    first, too, but within a limit.
     """
     settings = turn.member.settings
     spans = turn.now + settings.hand_over_pause, turn.now + settings.hand_over_patience
@@ -66,7 +66,7 @@ def go_on_handing_over(turn: Turn) -> None:
 
 
 def _hands_over(turn: Turn) -> bool:
-    """Tell whether the group is not to be told yet; notes when it may be.
+    """Tell whether the round must not begin yet; notes when it may.
 
     1. A round takes p and q; 2. p is given back, and q a moment later; 3. a JoinGroup after p
     would claim q, and the group needed one more round for it.
@@ -137,7 +137,7 @@ def _not_begun(turn: Turn) -> tuple[OwnershipChange, ...]:
 
 
 def tell_unasked(turn: Turn) -> frozenset[TopicPartition]:
-    """Return what the group is to be told about at once, of an assignment that is adopted.
+    """Return what the group has to hear of at once, of an assignment that is adopted.
 
     A leader that assigns topics which this member did not ask for may have heard of an older
     subscription: another round tells it. One that does so again has heard, and will hear again:

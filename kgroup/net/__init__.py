@@ -23,7 +23,7 @@
 - `race`: Asks one broker after the other until one answers
 - `refresh`: When metadata is asked again
 - `retrying`: Repeats a request until it works, is refused, or the time is up
-- `sasl`: SASL: proves to a broker who this client is, before anything else is asked on a connection
+- `sasl`: SASL: proves this client's identity to a broker, before anything else on a connection
 - `sasl_scram`: SCRAM: proves that both sides know a password, and sends it to no one (RFC
   5802, 7677)
 - `security`: How a connection is secured: the settings of TLS and SASL

@@ -1,6 +1,6 @@
 """What is asked of a cluster beside consuming: topics and groups.
 
-Decides: whom to ask, when to ask again, and when a change can be seen.
+Decides: which broker to ask, when to ask again, and when a change can be seen.
 Never: belongs to a member: these calls carry no generation and use no member's connections.
 KIPs: 4 (topics), 195 (partitions), 229 (delete groups), 345 (evict a static member).
 """
@@ -234,7 +234,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-# -- whom to ask ---------------------------------------------------------------------------------
+# -- which broker to ask -------------------------------------------------------------------------
 
 
 async def _ask_controller(cluster: Cluster, request: Request[R]) -> R:

@@ -33,11 +33,11 @@ def in_order(
 
 
 class BrokerOrder:
-    """Remembers whose turn it is, and who was silent.
+    """Remembers which broker's turn it is, and which ones were silent.
 
     Args:
         clock: instants.
-        dice: draws who is first of all.
+        dice: draws the first of all.
         resting: as in `in_order`.
     """
 
@@ -60,7 +60,7 @@ class BrokerOrder:
             self._silent_at.pop(endpoint.address, None)
 
     def order(self, known: list[Endpoint], first: list[Endpoint]) -> list[Endpoint]:
-        """Order whom to ask; each call begins one further on, so that nobody gets all questions.
+        """Order the brokers to ask; each call begins one further on, so that none gets them all.
 
         Args:
             known: brokers.

@@ -1,7 +1,7 @@
 """The cluster as one client sees it: metadata kept fresh, and requests routed to brokers.
 
-Decides: which broker a request goes to, when metadata is asked and whom. When no known broker
-can be reached, and when a broker says so, the bootstrap addresses are asked again.
+Decides: which broker a request goes to; when metadata is asked, and of which broker. When no known
+broker can be reached, and when a broker says so, the bootstrap addresses are asked again.
 Never: sends a request twice, except metadata. Never decides about groups or partitions.
 KIPs: 320 (leader epochs), 899 and 1102 (re-bootstrap).
 """
@@ -239,7 +239,7 @@ class Cluster:
     async def send_any(self, request: Request[R], *, timeout: float) -> R:
         """Ask a broker that can be reached, another one each time.
 
-        Brokers that cannot be connected are passed over; once sent, the request is not repeated.
+        Brokers that cannot be connected are skipped; once sent, the request is not repeated.
 
         Args:
             request: in its newest layout.
@@ -291,7 +291,7 @@ class Cluster:
         return endpoint
 
     def _candidates(self) -> list[Endpoint]:
-        """Order whom to ask: brokers, then bootstrap addresses, last those that rest."""
+        """Order the candidates: brokers, then bootstrap addresses, last those that rest."""
         known = [] if self._only_bootstrap else [b.endpoint for b in self._view.brokers.values()]
         first = [Endpoint(None, host, port) for host, port in self.settings.bootstrap]
         return self._whom.order(known, first)

@@ -1,7 +1,7 @@
 """Where a group's coordinator is: the question, and how its answer reads.
 
-Decides: nothing about groups; the membership machine drives discovery. For those who are no
-members: that a coordinator which moved is found anew.
+Decides: nothing about groups; the membership machine drives discovery. For clients outside the
+group: that a coordinator which moved is found anew.
 Never: trusts an address that cannot be one. A named node may be dead all the same: brokers go on
 naming a killed coordinator for seconds.
 KIP-699 (FindCoordinator in batches).

@@ -264,7 +264,7 @@ async def ask_leader(
 
     Args:
         cluster: running.
-        node_id: whom to ask.
+        node_id: the broker to ask.
         view: what says that it leads them, and under which epoch.
         wanted: partition -> a named place, or a timestamp as for `list_offsets`.
         isolation: with READ_COMMITTED the latest offset is the last stable one.
@@ -355,7 +355,7 @@ async def ask_epoch_ends(
 
     Args:
         cluster: running.
-        node_id: whom to ask.
+        node_id: the broker to ask.
         view: what says that it leads them, and under which epoch.
         wanted: partition -> the epoch whose end is asked for.
         timeout: seconds.

@@ -70,7 +70,7 @@ async def log_bounds(
 
     Args:
         cluster: running.
-        partitions: whose.
+        partitions: those whose places are asked for.
         isolation: READ_COMMITTED ends a log at its last stable offset.
         view: what the caller knows of the leaders, of topics that the cluster does not watch.
         timeout: seconds for all of them together.

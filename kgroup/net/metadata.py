@@ -2,7 +2,7 @@
 
 Decides: which entries of a metadata answer are believed. An older leader epoch never replaces a
 newer one (KIP-320) unless the topic was made anew (its id changed, KIP-516). Entries that cannot
-be true (N12) are passed over, and what was known before stays in their place.
+be true (N12) are skipped, and what was known before stays in their place.
 Never: asks; `kgroup.net.cluster` does. A view is never changed, only replaced.
 """
 

@@ -45,11 +45,11 @@ def absence(error: BaseException | None) -> Absence | None:
 
 @dataclass(frozen=True, slots=True)
 class _Outage:
-    """One address out of reach: since when, why now, and what was told."""
+    """One address out of reach: since when, why now, and what was reported."""
 
     at: float
     now: Absence | None
-    told: Absence | None
+    reported: Absence | None
 
 
 class Outages:
@@ -74,9 +74,9 @@ class Outages:
         known = self._known.get(address)
         if known is None and began < self._over.get(address, began):
             return False
-        told = why if known is None or why is not None else known.told
-        self._known[address] = _Outage(now if known is None else known.at, why, told)
-        return known is None or (known.told is not None and told is not known.told)
+        reported = why if known is None or why is not None else known.reported
+        self._known[address] = _Outage(now if known is None else known.at, why, reported)
+        return known is None or (known.reported is not None and reported is not known.reported)
 
     def answer(self, address: str, began: float, now: float) -> bool:
         """Note an answer; tell whether an outage is over: one that was asked for since it began."""

@@ -67,7 +67,7 @@ class Pool:
         settings: bounds and patience.
         ports: the network, clock and dice.
         trace: hears what connections do.
-        refused: called when a broker does not accept who we are.
+        refused: called when a broker does not accept our credentials.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Pool:
         self._rests: dict[Endpoint, _Rest] = {}
         self.outages = Outages()
         self._dialled_at: dict[int, float] = {}
-        self._unreadable_told: dict[str, float] = {}
+        self._unreadable_logged: dict[str, float] = {}
         """Address -> when it was said last that its answers cannot be read."""
         self._began = False
         self._serial = 0
@@ -259,8 +259,8 @@ class Pool:
         if not isinstance(failure, DecodeError) or not self._in_use():
             return
         now = self._ports.clock()
-        if now >= self._unreadable_told.get(endpoint.address, -math.inf) + _TELL_AGAIN:
-            self._unreadable_told[endpoint.address] = now
+        if now >= self._unreadable_logged.get(endpoint.address, -math.inf) + _TELL_AGAIN:
+            self._unreadable_logged[endpoint.address] = now
             text = "connection to %s closed, for its answer cannot be read: %s; tried again"
             log.warning(text, endpoint, failure)
 

@@ -112,7 +112,7 @@ def os_reason(error: BaseException) -> str:
 
 # -- notifier --------------------------------------------------------------------------------------
 #
-# Wakes everybody who waits, once.
+# Wakes all waiting tasks, once.
 #
 # Decides: that a waiter looks at the state itself after it wakes; a notifier carries no data.
 # Never: remembers: what happened before `wait()` was called does not end it, so the state is

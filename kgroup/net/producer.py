@@ -172,8 +172,8 @@ class Producer:
     async def prepare(self, tp: TopicPartition) -> None:
         """Have ahead what the first batch needs: its leader, a connection to it, a producer id.
 
-        What cannot be had soon is asked for with the batch, which tells what is amiss: a leader
-        that is silent keeps nobody waiting who could ask another one.
+        What cannot be had soon is asked for with the batch, which reports what is amiss: a silent
+        leader does not keep a caller waiting that could ask another one.
         """
         partition = self._partition(tp)
         with anyio.move_on_after(_SOON), suppress(KGroupError, TimeoutError):
@@ -193,7 +193,7 @@ class Producer:
         1. batch A (sequence 5) is written, its answer is lost, the caller gives up;
         2. batch B is sent with sequence 5, because A was never acknowledged;
         3. the broker has stored A, takes B for its repetition, and answers "stored".
-        So whoever leaves without knowing leaves no lineage behind.
+        So a call that ends without knowing the outcome leaves no lineage behind.
         """
         lineage = partition.lineage or await self._new_lineage()
         partition.lineage = None

@@ -28,7 +28,7 @@ _BETWEEN: Final = 0.15
 
 
 class Patience:
-    """The time at hand: that of the most impatient of all who wait for an answer."""
+    """The time at hand: that of the most impatient caller that waits for an answer."""
 
     __slots__ = ("_timeouts",)
 
@@ -67,13 +67,13 @@ async def first_answer(
     trouble: MutableMapping[str, str],
     patience: Patience,
 ) -> tuple[Endpoint, R] | None:
-    """Return the first answer and who gave it; None when every attempt failed.
+    """Return the first answer and the broker that gave it; None when every attempt failed.
 
     Args:
-        candidates: whom to ask, in this order.
+        candidates: the brokers to ask, in this order.
         ask: one bounded attempt.
         trouble: address -> why it failed; written as attempts begin and fail.
-        patience: of those who wait: every candidate should have its turn in their time.
+        patience: of the callers: every candidate should have its turn in their time.
     """
     found: list[tuple[Endpoint, R]] = []
 

@@ -82,7 +82,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """What a broker says about who leads a partition.
+    """What a broker says about the leader of a partition.
 
     Args:
         node_id: the leader.

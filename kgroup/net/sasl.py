@@ -1,7 +1,7 @@
-"""SASL: proves to a broker who we are, before anything else is asked on a connection.
+"""SASL: proves our identity to a broker, before anything else is asked on a connection.
 
 Decides: the two questions of the handshake, what each mechanism says, and which refusals are for
-good: those about who we are. A callback that fails, or a broker that is busy, is asked again.
+good: those about our identity. A callback that fails, or a broker that is busy, is asked again.
 Never: puts a password, a token or a proof into an error, or logs anything.
 KIPs: 12, 43 (mechanisms), 84 (SCRAM), 152 (SaslAuthenticate), 255 and 342 (OAUTHBEARER and its
 extensions), 368 (the lifetime of a session).

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 MIN_ITERATIONS: Final = 4_096
-"""Fewer make the password easy to guess for whoever hears the exchange (RFC 7677)."""
+"""Fewer make the password easy to guess for a listener on the wire (RFC 7677)."""
 MAX_ITERATIONS: Final = 1_000_000
 """More would keep a client busy for seconds at the will of the server."""
 

@@ -101,12 +101,12 @@ class SecurityProtocol(Enum):
 
     @property
     def has_sasl(self) -> bool:
-        """Whether a client says who it is by SASL."""
+        """Whether a client proves its identity by SASL."""
         return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 
 
 class SaslMechanism(Enum):
-    """How a client proves who it is."""
+    """How a client proves its identity."""
 
     PLAIN = "PLAIN"
     SCRAM_SHA_256 = "SCRAM-SHA-256"

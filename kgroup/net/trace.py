@@ -42,7 +42,7 @@ class ConnectionId:
     Args:
         serial: number of the connection, rising within one cluster object, from 1; falling from -1
             for connections of another thread.
-        endpoint: whom it goes to.
+        endpoint: the broker it goes to.
         lane: what it is for.
     """
 

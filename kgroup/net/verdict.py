@@ -19,7 +19,7 @@ class Verdict(Enum):
 
     DONE = "done"
     AGAIN = "ask the same broker again, after a pause"
-    ELSEWHERE = "find out anew who is responsible, then ask again"
+    ELSEWHERE = "find out anew which broker is responsible, then ask again"
     REFUSED = "tell the caller"
 
 

@@ -4,7 +4,7 @@ Decides: the highest version both sides have, per API and connection (a rolling 
 client two kinds of brokers at once); the next step of the ApiVersions dance; how long an answer
 asks this client to be silent.
 Never: sends anything. Believes nothing of a broker's list but ranges of APIs kgroup knows: an
-unknown key, a turned range or a repeated key is passed over, so 10^5 keys cost nothing (N28).
+unknown key, a turned range or a repeated key is skipped, so 10^5 keys cost nothing (N28).
 KIPs: 35 (ApiVersions), 219 (the client waits out a throttle), 511 (client software), 896, 1022.
 """
 

@@ -53,7 +53,7 @@ def open_journal(path: Path, source: Source, *, clock: Clock, wall: Clock) -> "J
 
     Args:
         path: the file; its directory exists.
-        source: who writes.
+        source: the writer.
         clock: monotonic seconds, the one the leases are judged by.
         wall: seconds since the epoch.
 
@@ -74,7 +74,7 @@ class JournalFile:
 
     Args:
         file: descriptor opened for appending; owned from now on.
-        source: who writes.
+        source: the writer.
         clock: monotonic seconds.
         wall: seconds since the epoch.
     """

@@ -142,7 +142,7 @@ def test_what_an_unreadable_member_claims_is_withheld(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_million_topics_that_do_not_exist_are_read_and_passed_over() -> None:
+def test_a_million_topics_that_do_not_exist_are_read_and_skipped() -> None:
     names = ("t", *(f"missing-{number}" for number in range(1_000_000)))
     joined = [("greedy", None, asks(topics=names)), ("m", None, asks())]
     group = describe_group(joined, TOPICS, COOPERATIVE)

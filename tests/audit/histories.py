@@ -87,7 +87,7 @@ class History:
         self.write(source, self.faults, FaultStep(Phase.BEGIN, what, target))
 
     def round(self, generation: int, given: Mapping["Writer", tuple[int, ...]]) -> None:
-        """Have the coordinator store a round: who is given what."""
+        """Have the coordinator store a round: what each member is assigned."""
         members = tuple(
             RoundMember(writer.member_id, writer.instance, tuple(tp(p) for p in partitions))
             for writer, partitions in given.items()

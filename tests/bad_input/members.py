@@ -43,8 +43,8 @@ GARBAGE: Final[dict[str, bytes]] = {
 ALL: Final = {A, B}
 
 
-def told(broker: InProcessBroker, change: Callable[[bytes], bytes]) -> None:
-    """Change what a leader is told of everybody but itself."""
+def leader_gets(broker: InProcessBroker, change: Callable[[bytes], bytes]) -> None:
+    """Change the members in a leader's JoinGroup answer, but for itself."""
 
     def rewrite(_: JoinGroupRequest, answer: JoinGroupResponse) -> JoinGroupResponse:
         rows = tuple(

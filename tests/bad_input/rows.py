@@ -63,7 +63,7 @@ ROWS: Final[Mapping[int, Row]] = MappingProxyType(
                 "tests/net/test_sasl.py::test_a_broker_that_asks_for_too_few_iterations_gets_no_proof",
                 "tests/net/test_sasl.py::test_a_broker_that_does_not_know_the_password_is_not_believed",
                 "tests/net/test_sasl.py::test_a_broker_that_skips_its_proof_is_not_believed",
-                "tests/net/test_sasl.py::test_a_mechanism_that_is_not_offered_is_told_with_those_that_are",
+                "tests/net/test_sasl.py::test_the_error_of_a_mechanism_that_is_not_offered_lists_those_that_are",
                 "tests/net/test_sasl.py::test_a_broker_that_goes_on_asking_is_left",
                 "tests/net/test_sasl_scram.py::test_a_first_answer_that_must_not_be_believed_is_refused",
                 "tests/net/test_sasl_scram.py::test_a_server_that_does_not_know_the_password_is_found_out",

@@ -78,12 +78,12 @@ class Play:
 
     @property
     def consumer(self) -> Consumer[Bytes, Bytes]:
-        """Who reads."""
+        """The consumer that reads."""
         assert self._consumer is not None
         return self._consumer
 
     def read_by(self, consumer: Consumer[Bytes, Bytes]) -> None:
-        """Say who reads."""
+        """Set the consumer that reads."""
         self._consumer = consumer
 
     async def on_lost(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
@@ -160,7 +160,7 @@ class Play:
 def cluster(nodes: int = 1, records: int = 5, **options: Any) -> InProcessBroker:
     """Make brokers with a topic of two partitions that hold some records each.
 
-    They take a moment to answer: without one, who asks without end stops time, and no test fails.
+    They take a moment to answer: else a client that asks without end stops time, and no test fails.
     """
     broker = InProcessBroker(nodes=nodes, topics={TOPIC: 2}, **options)
     for node_id in range(1, nodes + 1):

@@ -45,11 +45,11 @@ async def test_n21_a_bomb_stops_its_partition_before_it_goes_off(
     data = packed(codec, bomb())
     tracemalloc.start()
     try:
-        told = await stops(data, words=str(BOUND), max_decompressed_bytes=BOUND)
+        error = await stops(data, words=str(BOUND), max_decompressed_bytes=BOUND)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert told is CorruptRecordError
+    assert error is CorruptRecordError
     # What is read, what is decompressed, and the copies of the answer on its way.
     assert peak < 4 * BOUND + 16 * len(data)
 

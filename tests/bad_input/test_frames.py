@@ -70,7 +70,7 @@ def bent(kind: Kind, bend: Bend) -> Callable[[InProcessBroker], object]:
 
 
 async def refused_by(bend: Bend) -> str:
-    """Return what one hears who meets nothing but such answers."""
+    """Return the error of a consumer that gets only such answers."""
     broker = cluster()
     broker.answers.rewrite_bytes(Request, bend, times=None)
     consumer = Consumer(
@@ -91,12 +91,12 @@ async def refused_by(bend: Bend) -> str:
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31)])
-async def test_n01_a_frame_of_negative_size_is_told_with_the_size_and_the_address(
+async def test_n01_the_error_of_a_frame_of_negative_size_has_the_size_and_the_address(
     size: int,
 ) -> None:
-    told = await refused_by(sized(size))
-    assert "broker-1:9092" in told
-    assert f"its size {size} is negative" in told
+    words = await refused_by(sized(size))
+    assert "broker-1:9092" in words
+    assert f"its size {size} is negative" in words
 
 
 @pytest.mark.parametrize("kind", PARKED)
@@ -107,9 +107,9 @@ async def test_n01_frames_of_negative_size_are_outlived(kind: Kind) -> None:
 # -- N2: too long --------------------------------------------------------------------------------
 
 
-async def test_n02_a_frame_over_the_limit_is_told_with_size_and_limit() -> None:
-    told = await refused_by(sized(2**31 - 1))
-    assert "its size 2147483647 is over the limit of 104857600" in told
+async def test_n02_the_error_of_a_frame_over_the_limit_has_size_and_limit() -> None:
+    words = await refused_by(sized(2**31 - 1))
+    assert "its size 2147483647 is over the limit of 104857600" in words
 
 
 @pytest.mark.parametrize(("data", "words"), [(WEB, "web server"), (TLS, "security_protocol")])
@@ -143,17 +143,17 @@ async def test_n02_what_cannot_be_read_is_warned_of_while_the_consumer_goes_on(
         broker.answers.rewrite_bytes(FetchRequest, lambda _: WEB, times=None)
         play.write()
         await play.read_for(100.0)
-        told = [each for each in caplog.messages if "web server" in each]
-        assert len(told) == 2
-        assert all("broker-1:9092" in each for each in told)
+        logged = [each for each in caplog.messages if "web server" in each]
+        assert len(logged) == 2
+        assert all("broker-1:9092" in each for each in logged)
 
 
 # -- N3: cut off, then silence -------------------------------------------------------------------
 
 
 async def test_n03_a_frame_cut_off_and_then_silence_ends_with_the_request_timeout() -> None:
-    told = await refused_by(lambda frame: frame[:9])
-    assert "no answer" in told
+    words = await refused_by(lambda frame: frame[:9])
+    assert "no answer" in words
 
 
 @pytest.mark.parametrize("kind", ASKED)
@@ -164,7 +164,7 @@ async def test_n03_frames_cut_off_and_then_silence_are_outlived(kind: Kind) -> N
 # -- N4: more than the body ----------------------------------------------------------------------
 
 
-async def test_n04_bytes_behind_the_body_are_told_with_their_number() -> None:
+async def test_n04_the_error_of_bytes_behind_the_body_has_their_number() -> None:
     assert "3 bytes are left over" in await refused_by(trailed)
 
 
@@ -176,7 +176,7 @@ async def test_n04_bytes_behind_the_body_are_outlived(kind: Kind) -> None:
 # -- N5: answers to nothing ----------------------------------------------------------------------
 
 
-async def test_n05_an_answer_under_another_number_is_told_with_both() -> None:
+async def test_n05_the_error_of_an_answer_under_another_number_has_both() -> None:
     assert "correlation id 5, but 0 was to come next" in await refused_by(numbered(5))
 
 
@@ -239,7 +239,7 @@ async def test_n14_a_coordinator_that_leads_nowhere_is_looked_for_again(
 
 
 async def test_n14_a_broker_that_names_one_that_is_none_is_asked_with_pauses() -> None:
-    """That one says so, is asked for who it is, and so on: a circle."""
+    """It is asked which node it is, names another, and so on: a circle."""
     broker = cluster(2)
     node_id = other_node(broker)
     mislead(broker, named(node_id, f"broker-{node_id}", 9092))
@@ -278,7 +278,7 @@ async def test_n14_a_coordinator_that_is_no_kafka_costs_no_generation_within_a_s
         assert play.committed()[A] == 10
 
 
-async def test_n14_who_asks_for_what_is_committed_meanwhile_hears_why_it_takes_so_long() -> None:
+async def test_n14_a_timeout_of_committed_says_that_no_coordinator_was_found() -> None:
     broker = cluster()
     mislead(broker, named(1, "broker-1", 0))
     async with playing(broker, by_hand=[A]) as play:

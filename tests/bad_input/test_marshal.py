@@ -1,4 +1,4 @@
-"""What does not belong into a log of claims, as a consumer that claims meets it: it is passed over
+"""What does not belong into a log of claims, as a consumer that claims meets it: it is skipped
 and counted, or it ends the consumer with its cause; nobody hangs, and nobody owns wrongly."""
 
 import anyio
@@ -51,7 +51,7 @@ def lay(broker: InProcessBroker, value: bytes | None) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", GARBAGE.values(), ids=GARBAGE)
-async def test_n30_garbage_first_amid_and_last_is_passed_over(value: bytes | None) -> None:
+async def test_n30_garbage_first_amid_and_last_is_skipped(value: bytes | None) -> None:
     broker = kafka()
     lay(broker, value)
     async with claiming(broker) as consumer:

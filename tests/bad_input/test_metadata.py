@@ -56,7 +56,7 @@ STRANGE: Final[dict[str, Change]] = {
 
 
 @pytest.mark.parametrize("change", STRANGE.values(), ids=STRANGE)
-async def test_n12_a_broker_that_cannot_be_is_passed_over_with_its_entry(change: Change) -> None:
+async def test_n12_a_broker_that_cannot_be_is_skipped_with_its_entry(change: Change) -> None:
     broker = cluster(2)
     rewriting(MetadataRequest, change)(broker)
     async with playing(broker) as play:
@@ -92,7 +92,7 @@ async def test_n12_what_was_known_of_a_broker_stays_in_place_of_what_cannot_be(
         await play.commit_all()
 
 
-async def test_n12_who_meets_nothing_but_brokers_that_cannot_be_hears_which() -> None:
+async def test_n12_the_error_names_the_brokers_that_cannot_be_when_there_are_no_others() -> None:
     broker = cluster()
     rewriting(MetadataRequest, KNOWN["none that can be"])(broker)
     with pytest.raises(NoBrokerError, match="no usable broker: broker 1 at 'broker-1':0: port 0"):

@@ -131,7 +131,7 @@ async def test_n13_ends_of_logs_that_are_omitted_doubled_or_impossible_are_outli
 
 
 @pytest.mark.parametrize("name", ["no topics", "topics twice", "no partitions"])
-async def test_n13_who_asks_for_an_end_of_a_log_meanwhile_hears_what_the_answer_lacks(
+async def test_n13_the_error_of_end_offsets_names_what_the_answer_lacks(
     name: str,
 ) -> None:
     broker = cluster()
@@ -196,8 +196,8 @@ async def test_n13_a_broker_that_answers_at_once_with_nothing_is_warned_of_once(
     async with playing(broker) as play:
         await play.read_for(60.0)
         assert play.asked(0.0, FetchRequest) <= 90
-        (told,) = [each for each in caplog.messages if "nothing of what was asked" in each]
-        assert "node=1" in told
+        (warning,) = [each for each in caplog.messages if "nothing of what was asked" in each]
+        assert "node=1" in warning
 
 
 @pytest.mark.parametrize("end", [-9, 0, HUGE])

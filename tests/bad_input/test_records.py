@@ -216,7 +216,7 @@ LISTS: Final[dict[str, Sequence[tuple[int, int]]]] = {
 
 
 @pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)
-async def test_n19_marks_that_end_nothing_are_passed_over(
+async def test_n19_marks_that_end_nothing_are_skipped(
     listed: Sequence[tuple[int, int]],
 ) -> None:
     broker = with_marks()
@@ -232,7 +232,7 @@ async def test_n19_marks_are_never_handed_out() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2**20])
-async def test_n20_batches_that_compaction_has_emptied_are_passed_over(limit: int) -> None:
+async def test_n20_batches_that_compaction_has_emptied_are_skipped(limit: int) -> None:
     broker = cluster(records=0)
     part = broker.partition(*A)
     for first in range(0, 50, 10):

@@ -49,7 +49,7 @@ async def test_n24_an_assignment_that_cannot_be_meant_is_outlived_by_an_eager_me
     await outlive(given(GARBAGE["cut in a topic"]), assignors=("range",))
 
 
-async def test_n24_an_assignment_that_cannot_be_meant_is_owned_by_nobody_and_told(
+async def test_n24_an_assignment_that_cannot_be_meant_is_owned_by_nobody_and_warned_of(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     broker = cluster()
@@ -150,7 +150,7 @@ async def test_n25_a_round_that_cannot_be_is_outlived(fields: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("fields", ROUNDS.values(), ids=ROUNDS)
-async def test_n25_a_round_that_cannot_be_is_told_and_joined_again_with_growing_pauses(
+async def test_n25_a_round_that_cannot_be_is_warned_of_and_joined_again_with_growing_pauses(
     fields: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = cluster()
@@ -173,8 +173,8 @@ async def test_n25_the_same_member_twice_among_the_members_is_outlived() -> None
 
 
 async def test_n25_a_leader_nobody_knows_is_followed_until_the_next_round() -> None:
-    """Only a leader is told the members, so nobody else can know that the leader is none of them;
-    a coordinator that is told nothing by its leader gives everybody nothing."""
+    """Only a leader gets the members, so nobody else can know that the leader is none of them;
+    a coordinator whose leader sends no assignment gives everybody nothing."""
     broker = cluster()
     joined(leader="stranger", members=())(broker)
     async with playing(broker) as play:
@@ -186,7 +186,7 @@ async def test_n25_a_leader_nobody_knows_is_followed_until_the_next_round() -> N
         await play.read_all()
 
 
-async def test_n25_a_generation_that_goes_back_is_refused_by_who_gave_another_one() -> None:
+async def test_n25_a_generation_that_goes_back_is_outlived() -> None:
     await outlive(joined(generation_id=0))
 
 

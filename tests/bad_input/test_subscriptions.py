@@ -11,7 +11,7 @@ from kgroup.wire.consumer_protocol import (
     MemberAssignment,
     encode_assignment,
 )
-from tests.bad_input.members import ALL, GARBAGE, both, claiming, given, held, told, two
+from tests.bad_input.members import ALL, GARBAGE, both, claiming, given, held, leader_gets, two
 from tests.bad_input.stage import TOPIC, A, B, check_pace, cluster, playing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -24,7 +24,7 @@ async def test_n23_eager_a_member_nobody_can_read_gets_nothing_and_is_reported(
     data: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = cluster()
-    told(broker, lambda _: data)
+    leader_gets(broker, lambda _: data)
     async with two(broker, assignors=("range",)) as (first, second):
         await both(first, second, 5.0)
         assert (held(first), held(second)) == (ALL, set())
@@ -47,7 +47,7 @@ async def test_n23_cooperative_what_a_member_nobody_can_read_was_given_is_withhe
         await both(first, second, 5.0)
         before = held(first), held(second)
         assert all(len(each) == 1 for each in before)
-        told(broker, lambda _: data)
+        leader_gets(broker, lambda _: data)
         for _ in range(3):
             broker.group("g").rebalance()
             await both(first, second, 3.0)
@@ -67,7 +67,7 @@ async def test_n23_cooperative_a_new_leader_fails_the_round_by_name_until_it_can
     broker = cluster()
     async with two(broker) as (first, second):
         await both(first, second, 5.0)
-        told(broker, lambda _: b"\xff")
+        leader_gets(broker, lambda _: b"\xff")
         async with playing(broker, client_id="third") as third:
             await first.consumer.close()
             await both(second, third, 20.0)
@@ -83,7 +83,7 @@ async def test_n23_cooperative_a_new_leader_fails_the_round_by_name_until_it_can
 
 async def test_n23_a_version_of_the_future_is_read_as_far_as_it_is_known() -> None:
     broker = cluster()
-    told(broker, lambda data: struct.pack(">h", 9) + data[2:] + b"fields of the future")
+    leader_gets(broker, lambda data: struct.pack(">h", 9) + data[2:] + b"fields of the future")
     async with two(broker) as (first, second):
         await both(first, second, 5.0)
         assert len(held(first)) == len(held(second)) == 1
@@ -91,7 +91,7 @@ async def test_n23_a_version_of_the_future_is_read_as_far_as_it_is_known() -> No
 
 async def test_n23_topics_that_do_not_exist_hold_nobody_up() -> None:
     broker = cluster()
-    told(broker, claiming(topics=(TOPIC, "missing", "missing too")))
+    leader_gets(broker, claiming(topics=(TOPIC, "missing", "missing too")))
     async with two(broker) as (first, second):
         await both(first, second, 8.0)
         assert len(held(first)) == len(held(second)) == 1
@@ -113,7 +113,7 @@ async def test_n23_claims_that_cannot_be_true_give_no_partition_to_two(
     fields: dict[str, Any],
 ) -> None:
     broker = cluster()
-    told(broker, claiming(**fields))
+    leader_gets(broker, claiming(**fields))
     async with two(broker) as (first, second):
         for _ in range(40):
             await both(first, second, 0.25)
@@ -132,7 +132,7 @@ async def test_n23_claims_that_cannot_be_true_give_no_partition_to_two(
 @pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
 async def test_n26_user_data_nobody_can_read_is_ignored(data: bytes, assignor: str) -> None:
     broker = cluster()
-    told(broker, claiming(user_data=data))
+    leader_gets(broker, claiming(user_data=data))
     async with two(broker, assignors=(assignor,)) as (first, second):
         await both(first, second, 6.0)
         broker.group("g").rebalance()

@@ -82,7 +82,7 @@ async def test_n06_lengths_below_minus_one_are_outlived(kind: Kind) -> None:
     await outlive(with_old_length(kind, -2))
 
 
-async def test_n06_who_finds_no_broker_hears_which_length_of_what_cannot_be() -> None:
+async def test_n06_the_error_without_a_broker_names_the_impossible_length() -> None:
     broker = cluster()
     with_length(MetadataRequest, b"\0")(broker)
     with pytest.raises(NoBrokerError, match=r"MetadataResponse.*its length is -1"):
@@ -265,11 +265,11 @@ ENDS_MEMBERSHIP: Final = [
 
 
 async def ends_with_code(play: Play, api: str) -> None:
-    """Read until the code is told, and check that it is told by name."""
+    """Read until the code is raised, and check that the error names it."""
     await play.read_for(10.0)
-    told = [each for each in play.errors if str(UNHEARD_OF) in str(each)]
-    assert told
-    assert all(api in str(each) for each in told)
+    errors = [each for each in play.errors if str(UNHEARD_OF) in str(each)]
+    assert errors
+    assert all(api in str(each) for each in errors)
 
 
 @pytest.mark.parametrize("kind", ENDS_MEMBERSHIP)
@@ -291,7 +291,7 @@ async def test_n11_an_unknown_code_about_the_group_ends_the_membership_by_name(
 
 
 @pytest.mark.parametrize("kind", [OffsetFetchRequest, ListOffsetsRequest, FetchRequest])
-async def test_n11_an_unknown_code_about_a_partition_is_told_by_each_read_until_a_seek(
+async def test_n11_an_unknown_code_about_a_partition_is_raised_by_each_read_until_a_seek(
     kind: Kind,
 ) -> None:
     broker = cluster()
@@ -322,7 +322,7 @@ async def test_n11_an_unknown_code_of_a_connection_is_outlived() -> None:
     await outlive(lambda broker: broker.answers.error(ApiVersionsRequest, UNHEARD_OF, times=None))
 
 
-async def test_n11_an_unknown_code_about_a_topic_is_told_until_metadata_is_asked_anew() -> None:
+async def test_n11_an_unknown_code_about_a_topic_is_raised_until_metadata_is_asked_anew() -> None:
     broker = cluster()
     broker.answers.error(MetadataRequest, UNHEARD_OF, times=None)
     async with playing(broker, metadata_max_age=20.0) as play:

@@ -98,8 +98,8 @@ async def test_n28_a_broker_that_refuses_every_version_is_left_after_the_lowest(
         return struct.pack(">i", 4 + len(nothing)) + frame[4:8] + nothing
 
     broker.answers.rewrite_bytes(ApiVersionsRequest, refuse, times=None)
-    told = await refused(broker)
-    assert "refused, asked in version 0" in told
+    error = await refused(broker)
+    assert "refused, asked in version 0" in error
     assert handshakes(broker)[1] == 0
 
 
@@ -135,9 +135,7 @@ def varint(value: int) -> bytes:
     return out + bytes((value,))
 
 
-async def test_n28_a_broker_that_speaks_no_version_of_what_is_needed_is_told_with_both_ranges() -> (
-    None
-):
+async def test_n28_the_error_of_a_broker_without_a_needed_version_has_both_ranges() -> None:
     """A member that reads cannot go on without Fetch; it ends by name, and closes in order."""
     broker = cluster()
 
@@ -151,8 +149,8 @@ async def test_n28_a_broker_that_speaks_no_version_of_what_is_needed_is_told_wit
     broker.answers.rewrite(ApiVersionsRequest, older, times=None)
     async with playing(broker) as play:
         await play.read_for(5.0)
-        told = {str(each) for each in play.errors}
-        assert any("FETCH: the broker speaks 0-3, kgroup speaks 4-" in each for each in told)
+        errors = {str(each) for each in play.errors}
+        assert any("FETCH: the broker speaks 0-3, kgroup speaks 4-" in each for each in errors)
         check_pace(play, 0.0)
 
 

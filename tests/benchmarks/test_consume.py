@@ -45,7 +45,7 @@ def silent(_line):
 
 
 def seen(topic):
-    """What a reader finds who finds everything, without its proof."""
+    """What a complete reader finds, without its proof."""
     return {**topic.expected(), "crc_sum": None}
 
 
@@ -298,7 +298,7 @@ def test_a_topic_has_the_records_that_are_expected_of_it(data):
 # -- figures -------------------------------------------------------------------------------
 
 
-def test_the_cpu_of_a_record_is_told_with_and_without_start_up():
+def test_the_cpu_of_a_record_is_reported_with_and_without_start_up():
     found = of_sample("read", sample({"records": 100}), {"value_bytes": 10})
     assert found["cpu_us"] == pytest.approx(4000)
     assert found["cpu_us_whole"] == pytest.approx(6000)

@@ -76,7 +76,7 @@ def test_every_way_is_asked_with_and_without_a_delay():
     assert asked == {(way, delay) for way in WAYS for delay in DELAYS}
 
 
-def test_a_goal_that_is_missed_is_told():
+def test_a_goal_that_is_missed_is_printed():
     forming = summary("forming", {"quick": [[0.004, 0.003]], "slow": [[0.009, 0.008]]}, 0)
     first = summary("first record", {"in process": [[0.02]], "Kafka": [[0.01], [0.05]]}, 0)
     reading = summary("reading", {"one": [[0.5], [2.0], [1.0]], "other": [[4.0]]}, 200_000)

@@ -24,7 +24,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class Kept:
-    """An output that keeps its lines; it breaks, or blocks, when told to.
+    """An output that keeps its lines; it breaks, or blocks, when asked to.
 
     Args:
         breaks_after: records after which nobody reads any more, None for never.

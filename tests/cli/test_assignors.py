@@ -50,14 +50,14 @@ def beside_plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, module, raising=False)
 
 
-def told(words: list[str], shown: Shown, code: int = 0) -> Any:
+def simulated(words: list[str], shown: Shown, code: int = 0) -> Any:
     """Run `simulate`, and return its JSON."""
     assert main(["assignors", "simulate", *words, "--json"]) == code
     return json.loads(shown.readouterr().out)
 
 
 def refused(words: list[str], shown: Shown) -> str:
-    """Run `simulate`, which must be a wrong use, and return what is told."""
+    """Run `simulate`, which must be a wrong use, and return its error."""
     assert main(["assignors", "simulate", *words]) == 2
     found = shown.readouterr()
     assert found.out == ""
@@ -126,22 +126,22 @@ def test_time_and_racks_are_shown_where_there_are_any(capsys: Shown) -> None:
     assert (rows[2][-1], rows[2][-4].endswith("/60")) == ("ms", True)
 
 
-def test_who_owns_what_is_shown_when_asked_for(capsys: Shown) -> None:
+def test_owners_are_shown_when_asked_for(capsys: Shown) -> None:
     words = ["--example", "swaps", "--assignor", "range", "--show-assignment"]
     rows = lines(words, capsys)
     at = rows.index(["join", "m3", "range", "m1", "orders", "0-2"])
     assert rows[at + 1 : at + 3] == [["m2", "orders", "3-5"], ["m3", "orders", "6-7"]]
-    found = told(words, capsys)
+    found = simulated(words, capsys)
     (run, _) = found["runs"]
     assert run["outcomes"][2]["owned"]["m2"] == {"orders": [3, 4, 5]}
-    assert "owned" not in told(words[:-1], capsys)["runs"][0]["outcomes"][2]
+    assert "owned" not in simulated(words[:-1], capsys)["runs"][0]["outcomes"][2]
 
 
 def test_the_json_of_a_simulation_can_be_simulated_again(capsys: Shown, tmp_path: Path) -> None:
-    first = told(["--example", "unequal", "--no-time"], capsys)
+    first = simulated(["--example", "unequal", "--no-time"], capsys)
     path = tmp_path / "again.json"
     path.write_text(json.dumps(first))
-    assert told(["--group", str(path), "--no-time"], capsys) == first
+    assert simulated(["--group", str(path), "--no-time"], capsys) == first
     assert [run["assignor"] for run in first["runs"]][-2:] == ["cooperative-sticky", "optimum"]
     assert "rounds" not in first["runs"][-1]["outcomes"][0]
 
@@ -183,7 +183,7 @@ def test_a_group_is_read_from_standard_input(
 ) -> None:
     text = b'{"topics": {"t": 4}, "members": [{"member_id": "a", "topics": ["t"]}]}'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    found = told(["--group", "-", "--join", "1"], capsys)
+    found = simulated(["--group", "-", "--join", "1"], capsys)
     assert read_scenario(json.dumps(found)).members[0].member_id == "a"
 
 
@@ -192,7 +192,7 @@ def test_events_come_in_the_order_that_is_documented(capsys: Shown, tmp_path: Pa
     path.write_text('[{"wait": 5}]')
     options = ["--grow", "orders=9", "--leave", "m1", "--leave", "new-001", "--join", "2"]
     words = ["--example", "swaps", "--assignor", "range", *options, "--events", str(path)]
-    found = told(words, capsys)["runs"][0]["outcomes"]
+    found = simulated(words, capsys)["runs"][0]["outcomes"]
     kinds = [next(iter(outcome["event"] or {"start": 0})) for outcome in found]
     assert kinds == ["start", *["join"] * 3, "wait", "join", "join", "leave", "leave", "grow"]
     assert found[-1]["event"] == {"grow": "orders", "to": 9}
@@ -200,15 +200,15 @@ def test_events_come_in_the_order_that_is_documented(capsys: Shown, tmp_path: Pa
 
 def test_new_members_subscribe_to_the_topics_that_are_named(capsys: Shown) -> None:
     words = ["--example", "unequal", "--join", "1", "--topic", "audit", "--show-assignment"]
-    (end, *_) = (run["outcomes"][-1] for run in told(words, capsys)["runs"])
+    (end, *_) = (run["outcomes"][-1] for run in simulated(words, capsys)["runs"])
     assert set(end["owned"]["new-001"]) <= {"audit"}
 
 
 def test_the_protocol_can_be_chosen(capsys: Shown) -> None:
     words = ["--example", "swaps", "--assignor", "cooperative-sticky"]
     cooperative, eager = (
-        told(words, capsys)["runs"][0],
-        told([*words, "--protocol", "eager"], capsys)["runs"][0],
+        simulated(words, capsys)["runs"][0],
+        simulated([*words, "--protocol", "eager"], capsys)["runs"][0],
     )
     assert (cooperative["protocol"], eager["protocol"]) == ("cooperative", "eager")
     assert (cooperative["outcomes"][1]["stopped"], eager["outcomes"][1]["stopped"]) == (4, 8)
@@ -261,7 +261,7 @@ def test_the_description_of_the_page_can_be_played(capsys: Shown, tmp_path: Path
     (text,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     path = tmp_path / "group.json"
     path.write_text(text)
-    outcomes = told(["--group", str(path)], capsys)["runs"][0]["outcomes"]
+    outcomes = simulated(["--group", str(path)], capsys)["runs"][0]["outcomes"]
     assert len(outcomes) == 1 + len(json.loads(text)["events"])
 
 
@@ -271,7 +271,7 @@ def test_the_description_of_the_page_can_be_played(capsys: Shown, tmp_path: Path
 @pytest.mark.parametrize("word", ["hoarders:Hoarder", "hoarders:hoarder"])
 def test_a_module_beside_which_the_command_runs_can_be_named(word: str, capsys: Shown) -> None:
     words = ["--example", "swaps", "--assignor", word, "--assignor", "sticky"]
-    found = told(words, capsys, code=1)["runs"]
+    found = simulated(words, capsys, code=1)["runs"]
     assert [run["assignor"] for run in found] == ["hoarder", "sticky", "optimum"]
     assert [each["most"] for each in found[0]["outcomes"]] == [8, 8]
     assert [len(run["outcomes"]) for run in found] == [2, 4, 4]
@@ -291,13 +291,13 @@ def test_what_an_assignor_prints_is_no_part_of_the_answer(capsys: Shown) -> None
     assert shown.err.split()[:2] == ["loaded", "asked"]
     assert [
         run["assignor"]
-        for run in told(["--example", "swaps", "--assignor", "talkers:Talker"], capsys)["runs"]
+        for run in simulated(["--example", "swaps", "--assignor", "talkers:Talker"], capsys)["runs"]
     ] == ["talker", "optimum"]
 
 
-def test_assignors_of_one_name_are_told_apart(capsys: Shown) -> None:
+def test_assignors_of_one_name_are_distinguished(capsys: Shown) -> None:
     words = ["--example", "static", "--assignor", "rangers:Hoarder", "--assignor", "range"]
-    found = told(words, capsys, code=1)["runs"]
+    found = simulated(words, capsys, code=1)["runs"]
     assert [run["assignor"] for run in found] == ["rangers:Hoarder", "range", "optimum"]
 
 
@@ -309,7 +309,7 @@ def test_an_assignor_that_fails_says_why_beside_the_others(capsys: Shown) -> Non
     assert "three are a [crowd]" in shown
     assert "range     2-2" in shown
     assert re.search(r"join m3 +hoarder +assignor 'hoarder' raised", shown)
-    (run, *_) = told(words, capsys, code=1)["runs"]
+    (run, *_) = simulated(words, capsys, code=1)["runs"]
     assert "three are a [crowd]" in run["error"]
 
 

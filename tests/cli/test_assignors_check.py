@@ -72,20 +72,20 @@ def test_an_assignor_in_the_folder_of_the_caller_that_keeps_its_promises_ends_wi
     authors, capsys
 ):
     assert check("authors_own:FirstTakesAll") == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[-1].startswith("first-takes-all keeps all 17 promises (")
-    assert any(line.split()[:2] == ["anywhere", "kept"] for line in told)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-1].startswith("first-takes-all keeps all 17 promises (")
+    assert any(line.split()[:2] == ["anywhere", "kept"] for line in printed)
 
 
 @pytest.mark.slow
 def test_on_a_terminal_a_bar_shows_how_far_it_is_and_goes_away(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert check("roundrobin") == 0
-    told = capsys.readouterr()
-    assert "newcomer" in told.err
-    assert told.err.endswith("\x1b[2K")  # the line is erased
-    assert "no partition is given twice" in told.out  # 80 columns are enough
-    assert "roundrobin keeps all" in told.out
+    printed = capsys.readouterr()
+    assert "newcomer" in printed.err
+    assert printed.err.endswith("\x1b[2K")  # the line is erased
+    assert "no partition is given twice" in printed.out  # 80 columns are enough
+    assert "roundrobin keeps all" in printed.out
 
 
 @pytest.mark.slow
@@ -97,17 +97,17 @@ def test_an_instance_can_be_checked(authors, capsys):
 @pytest.mark.slow
 def test_a_broken_promise_ends_with_one_and_its_counterexample(capsys):
     assert check(FORGETFUL, examples=100) == 1
-    told = capsys.readouterr().out
-    assert "group = GroupSubscription(" in told
-    assert "decent breaks 1 of 17 promises" in told.splitlines()[-1]
+    printed = capsys.readouterr().out
+    assert "group = GroupSubscription(" in printed
+    assert "decent breaks 1 of 17 promises" in printed.splitlines()[-1]
 
 
 @pytest.mark.slow
 def test_claims_are_judged(capsys):
     assert check("range", "--balance", "1", "--optimal", examples=200) == 1
-    told = capsys.readouterr().out
-    assert "is to have" in told
-    assert "range breaks 2 of 19 promises" in told
+    printed = capsys.readouterr().out
+    assert "is to have" in printed
+    assert "range breaks 2 of 19 promises" in printed
 
 
 @pytest.mark.slow
@@ -121,10 +121,10 @@ def test_what_an_assignor_prints_is_no_part_of_the_answer(authors, capsys):
 @pytest.mark.slow
 def test_a_program_reads_every_promise(capsys):
     assert check(FORGETFUL, "--json", "--sticky", "--seed", "3", examples=25) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert (told["assignor"], told["passed"], told["seed"]) == ("decent", False, 3)
-    assert told["claims"] == {"balance": None, "optimal": False, "sticky": True, "rounds": 4}
-    promises = {each["name"]: each for each in told["promises"]}
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["assignor"], printed["passed"], printed["seed"]) == ("decent", False, 3)
+    assert printed["claims"] == {"balance": None, "optimal": False, "sticky": True, "rounds": 4}
+    promises = {each["name"]: each for each in printed["promises"]}
     assert promises["complete"]["status"] == "broken"
     assert "GroupSubscription(" in promises["complete"]["counterexample"]
     assert promises["handover"]["status"] == "not bound"
@@ -132,7 +132,7 @@ def test_a_program_reads_every_promise(capsys):
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "message"),
     [
         ("authors_own:Nothing", "has no attribute 'Nothing'"),
         ("nobodys_own:Zoned", "No module named 'nobodys_own'"),
@@ -143,9 +143,9 @@ def test_a_program_reads_every_promise(capsys):
         ("stiky", "did you mean 'sticky'?"),
     ],
 )
-def test_what_cannot_be_checked_is_told_with_the_way_out(authors, capsys, word, told):
+def test_the_error_of_what_cannot_be_checked_names_the_way_out(authors, capsys, word, message):
     assert check(word) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--examples", "0"], ["--balance", "0"], ["--rounds", "1"]])

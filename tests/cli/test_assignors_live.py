@@ -135,7 +135,7 @@ async def test_a_group_in_a_rebalance_is_waited_for() -> None:
     assert (await look(shelf)).members[0].owned == (T0,)
 
 
-async def test_a_rebalance_without_end_is_told_with_the_way_out() -> None:
+async def test_the_error_of_a_rebalance_without_end_names_the_way_out() -> None:
     shelf = shelf_of(group_state="PreparingRebalance")
     await refuses(shelf, IllegalStateError, r"'g' has been PreparingRebalance for 10 s.*--time")
 
@@ -171,7 +171,7 @@ async def test_a_group_of_the_newer_protocol_has_no_assignor_to_compare() -> Non
     await refuses(shelf, IllegalStateError, "KIP-848")
 
 
-async def test_a_group_that_is_not_there_is_told() -> None:
+async def test_a_group_that_is_not_there_is_reported() -> None:
     missing = ErrorCode.GROUP_ID_NOT_FOUND
     shelf = newer(shelf_of(group_state="Dead"), group_state="", error_code=missing)
     await refuses(shelf, BrokerError, "there is no group 'g'")

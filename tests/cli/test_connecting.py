@@ -1,4 +1,4 @@
-"""Which cluster a verb means, and who may say so."""
+"""Which cluster a verb means, and where that may be said."""
 
 import json
 import logging
@@ -101,7 +101,7 @@ def test_a_password_without_a_name_beside_it_is_somebody_elses(nowhere: dict[str
     assert found.net().security.sasl is None
 
 
-def test_a_password_that_is_missing_is_told_with_the_places_it_may_come_from(
+def test_the_error_of_a_missing_password_lists_the_places_it_may_come_from(
     tmp_path: Path, nowhere: dict[str, str]
 ) -> None:
     path = tmp_path / "client.properties"

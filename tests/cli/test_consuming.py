@@ -208,7 +208,7 @@ async def test_a_run_that_follows_reads_new_partitions_from_their_beginning() ->
     assert kept.lines == ["0", "0", "1", "2"]
 
 
-async def test_an_unknown_topic_is_told_with_the_nearest_one() -> None:
+async def test_the_error_of_an_unknown_topic_has_the_nearest_name() -> None:
     shelf = Shelf(orders=1)
     with pytest.raises(BaseExceptionGroup) as caught:
         await read(shelf, Kept(), topics=("ordes",))
@@ -217,7 +217,7 @@ async def test_an_unknown_topic_is_told_with_the_nearest_one() -> None:
     assert "there is no topic 'ordes'; did you mean 'orders'?" in str(error)
 
 
-async def test_an_unknown_partition_is_told_with_those_there_are() -> None:
+async def test_the_error_of_an_unknown_partition_lists_those_there_are() -> None:
     with pytest.raises(BaseExceptionGroup) as caught:
         await read(shelf_with(1), Kept(), partitions=frozenset({0, 7}))
     assert "t has partitions 0 to 1, not 7" in str(caught.value.exceptions[0])

@@ -45,13 +45,13 @@ async def test_the_names_of_the_first_restart_are_asked_about() -> None:
     assert shelf.broker(1).requests(DescribeGroupsRequest)
 
 
-def test_programs_are_told_everything_and_null_for_what_is_not_known() -> None:
+def test_json_has_everything_and_null_for_what_is_not_known() -> None:
     found = read_offers(group_of([member("a", said(2)), member("b")], COOPERATIVE), (), ["range"])
-    told = json.loads(json.dumps(offers_json(found, find_obstacles(found, ("range",)))))
-    assert (told["common"], told["not_common"]) == ([COOPERATIVE], ["range"])
-    assert told["refusal"] is None
-    first, second = told["members"]
+    document = json.loads(json.dumps(offers_json(found, find_obstacles(found, ("range",)))))
+    assert (document["common"], document["not_common"]) == ([COOPERATIVE], ["range"])
+    assert document["refusal"] is None
+    first, second = document["members"]
     assert (first["rebalances"], first["subscription"], first["kept"]) == ("cooperative", 3, 2)
     assert (second["rebalances"], second["subscription"], second["kept"]) == (None, None, None)
-    kinds = {each["kind"]: each["weight"] for each in told["obstacles"]}
+    kinds = {each["kind"]: each["weight"] for each in document["obstacles"]}
     assert kinds["NOTHING_IN_COMMON"] == kinds["UNREADABLE"] == "blocks"

@@ -44,7 +44,7 @@ async def test_members_are_evicted_by_instance_and_by_id_with_a_reason() -> None
     assert {each.reason for each in request.members} == {"moved"}
 
 
-async def test_a_group_with_members_is_not_deleted_and_the_way_out_is_told() -> None:
+async def test_a_group_with_members_is_not_deleted_and_the_error_names_the_way_out() -> None:
     shelf = shelf_of_group()
     row = DeletableGroupResult(group_id="g", error_code=ErrorCode.NON_EMPTY_GROUP)
     shelf.broker(1).on(DeleteGroupsRequest, DeleteGroupsResponse(results=(row,)))
@@ -67,7 +67,7 @@ def test_without_a_terminal_and_a_yes_nothing_is_done_and_the_option_is_named(
     ask_first("Delete t and all records?")
 
 
-def test_partitions_are_told_in_few_words() -> None:
+def test_partitions_are_shown_in_few_words() -> None:
     found = [TopicPartition("b", n) for n in (7, 0, 1, 2, 3)] + [TopicPartition("a", 5)]
     assert partitions_in_words(found) == "a 5, b 0-3 7"
 
@@ -101,7 +101,7 @@ async def test_a_partition_that_cannot_be_asked_says_why() -> None:
     assert "TOPIC_AUTHORIZATION_FAILED" in str(found.bounds[T1].error)
 
 
-async def test_a_topic_that_is_not_there_is_told_with_the_nearest_one() -> None:
+async def test_the_error_of_a_topic_that_is_not_there_has_the_nearest_name() -> None:
     shelf = shelf_with(1)
     shelf.add_topic("payments", 1)
     async with on(shelf) as cluster:

@@ -231,8 +231,8 @@ async def test_watching_waits_for_a_group_that_is_not_there_and_says_so_once(
         with pytest.raises(Enough):
             await watch(cluster, WATCHED, show, claims(), timeout=10)
     assert [look.before for look in looks] == [None, None]
-    told = capsys.readouterr().err.splitlines()
-    assert told == ["there is no group 'g'; waiting for it"] * 2
+    printed = capsys.readouterr().err.splitlines()
+    assert printed == ["there is no group 'g'; waiting for it"] * 2
 
 
 async def test_a_look_without_watching_waits_for_no_group() -> None:
@@ -273,7 +273,7 @@ def test_a_table_shows_names_as_they_are_and_totals() -> None:
     assert "total lag 6 in 1 partitions" in text
 
 
-def test_a_table_says_why_a_partition_cannot_be_told() -> None:
+def test_a_table_says_why_a_partition_cannot_be_shown() -> None:
     text = shown(look_at(row(4, 10), PartitionLag(T1, None, None, None, ValueError("no leader"))))
     assert "no leader" in text
     assert "total lag 6 in 2 partitions, 1 not known" in text

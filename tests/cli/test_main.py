@@ -98,11 +98,11 @@ def test_help_says_of_every_verb_what_the_verb_says_of_itself(
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["--help"]) == 0
     listed = dict(re.findall(r"│ (\w+) +(\S.*?) +│", capsys.readouterr().out))
-    told = {"demo", "audit", "consume", "produce", "lag"}
-    for verb in told:
+    grouped = {"demo", "audit", "consume", "produce", "lag"}
+    for verb in grouped:
         assert main([verb, "--help"]) == 0
         assert f" {listed[verb]}" in capsys.readouterr().out
-    assert set(listed) - told == {"broker", "groups", "topics", "assignors", "marshal"}
+    assert set(listed) - grouped == {"broker", "groups", "topics", "assignors", "marshal"}
 
 
 def test_status_without_a_broker_says_how_to_start_one(
@@ -163,11 +163,11 @@ def test_a_wrong_use_ends_with_two_and_asks_nobody(
     words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words.split()) == 2
-    told = capsys.readouterr()
-    assert "no broker reachable" not in told.err
+    printed = capsys.readouterr()
+    assert "no broker reachable" not in printed.err
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     form = "compiled" if COMPILED else "in Python"
     said = capsys.readouterr().out

@@ -47,7 +47,7 @@ def failed(words: str, shown: Shown, code: int = 1) -> str:
 
 
 def laid(broker: InProcessBroker, **who: Any) -> Writer:
-    """Make the log of claims, and return somebody who writes to it."""
+    """Make the log of claims, and return a client that writes to it."""
     broker.create_topic(LOG, 1, configs={"message.timestamp.type": "LogAppendTime"})
     return Writer(broker.partition(LOG), now=time.time, **who)
 
@@ -78,11 +78,11 @@ def test_one_that_is_there_is_not_changed_and_what_is_amiss_is_said(
     configs = {"retention.ms": "60000", "compression.type": "lz4"}
     brokers.create_topic(LOG, 2, configs=configs)
     assert main(["marshal", "init"]) == 0
-    told = capsys.readouterr()
-    assert "__marshal is there, has 2 partitions" in told.out
-    assert "retention.ms is 60000" in told.err
-    assert "set it to uncompressed" in told.err
-    assert "set it to LogAppendTime" in told.err
+    printed = capsys.readouterr()
+    assert "__marshal is there, has 2 partitions" in printed.out
+    assert "retention.ms is 60000" in printed.err
+    assert "set it to uncompressed" in printed.err
+    assert "set it to LogAppendTime" in printed.err
 
 
 def test_a_compacted_topic_is_refused(brokers: InProcessBroker, capsys: Shown) -> None:
@@ -105,7 +105,7 @@ def test_settings_that_may_not_be_seen_are_a_warning(
     "verb",
     ["state", "watch g", "pause g", "resume g", "release g"],
 )
-def test_without_a_log_of_claims_the_way_out_is_told(verb: str, capsys: Shown) -> None:
+def test_the_error_without_a_log_of_claims_names_the_way_out(verb: str, capsys: Shown) -> None:
     assert "`kgroup marshal init` makes it" in failed(verb, capsys)
 
 
@@ -150,10 +150,10 @@ def test_the_state_is_a_table_for_a_person_and_plays_no_tricks(
     writer = laid(brokers, client="[red]\x1b[31mA", headerless=True)
     writer.claim()
     assert main(["marshal", "state"]) == 0
-    told = capsys.readouterr().out
-    assert "g: 1 keys, 1 owned" in told
-    assert "[red]\\u001b[31mA/i1" in told
-    assert "original library" in told
+    printed = capsys.readouterr().out
+    assert "g: 1 keys, 1 owned" in printed
+    assert "[red]\\u001b[31mA/i1" in printed
+    assert "original library" in printed
 
 
 # -- pause, resume, release ------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_a_pause_is_seen_and_ends(brokers: InProcessBroker, capsys: Shown) -> No
 
 
 @pytest.mark.parametrize("verb", ["pause --for 60", "release", "resume"])
-def test_a_dry_run_says_who_has_what_and_writes_nothing(
+def test_a_dry_run_shows_the_holders_and_writes_nothing(
     brokers: InProcessBroker, capsys: Shown, verb: str
 ) -> None:
     writer = laid(brokers, client="worker")
@@ -201,7 +201,7 @@ def test_nobody_is_paused_where_the_original_library_is(
     assert log_of(brokers) == ["ClaimingPartition"]
 
 
-def test_who_does_not_let_go_is_named_and_the_pause_ends_all_the_same(
+def test_a_client_that_does_not_let_go_is_named_and_the_pause_ends_all_the_same(
     brokers: InProcessBroker, capsys: Shown
 ) -> None:
     writer = laid(brokers, client="stubborn")
@@ -276,7 +276,7 @@ def test_what_no_log_has_is_refused_and_nothing_is_written(
     assert log_of(brokers) == []
 
 
-def test_a_topic_that_is_not_there_is_told_with_the_nearest_one(
+def test_the_error_of_a_topic_that_is_not_there_has_the_nearest_name(
     brokers: InProcessBroker, capsys: Shown
 ) -> None:
     brokers.create_topic("payments", 1)

@@ -58,7 +58,7 @@ def test_a_marshal_group_that_is_shown_points_to_its_claims(capsys: Shown) -> No
     assert said("groups show g", capsys)["marshal"] is True
 
 
-def test_the_lag_of_a_marshal_group_is_told_with_where_its_claims_are(capsys: Shown) -> None:
+def test_the_lag_of_a_marshal_group_is_shown_with_where_its_claims_are(capsys: Shown) -> None:
     title, _, row, _ = ran("lag g", capsys).splitlines()
     assert title == f"g: {POINTER}"
     assert row.split()[:4] == ["t-0", "4", "10", "6"]
@@ -72,9 +72,9 @@ def test_a_marshal_group_without_commits_is_not_unknown(
 ) -> None:
     Writer(brokers.partition(LOG), now=time.time).claim(group="new")
     assert main([*verb.split(), "new"]) == 1
-    told = capsys.readouterr().err
-    assert "'new' has committed nothing yet" in told
-    assert "`kgroup marshal state new`" in told
+    printed = capsys.readouterr().err
+    assert "'new' has committed nothing yet" in printed
+    assert "`kgroup marshal state new`" in printed
 
 
 def test_a_group_that_is_not_there_is_unknown_as_ever(capsys: Shown) -> None:

@@ -61,7 +61,7 @@ def test_a_file_has_one_place_a_line(tmp_path: Path) -> None:
         "release g --client-id a/b",
     ],
 )
-def test_a_wrong_use_is_told_before_anybody_is_asked(words: str, capsys: Shown) -> None:
+def test_a_wrong_use_is_refused_before_any_broker_is_asked(words: str, capsys: Shown) -> None:
     command = [*words.split(), "--bootstrap", "127.0.0.1:1", "--timeout", "0.1"]
     assert main(["marshal", *command]) == WRONG_USE
     assert capsys.readouterr().err

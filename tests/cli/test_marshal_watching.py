@@ -44,7 +44,7 @@ async def following(broker: InProcessBroker, watching: Watching) -> AsyncIterato
 
 
 @pytest.mark.slow
-async def test_claims_takeovers_releases_and_pauses_are_told_once_each() -> None:
+async def test_claims_takeovers_releases_and_pauses_are_reported_once_each() -> None:
     broker = coordinated(t=1)
     log = broker.partition(LOG)
     first, second = Writer(log, client="A"), Writer(log, client="B", instance="i2")
@@ -52,7 +52,7 @@ async def test_claims_takeovers_releases_and_pauses_are_told_once_each() -> None
     seen: list[GroupChange] = []
     watching = Watching(None, seen.append)
     async with following(broker, watching) as place:
-        assert seen == [], "what was there is not told"
+        assert seen == [], "what was there is not reported"
         await anyio.sleep(130)
         second.beat(2, second.claim())
         second.claim()  # refused
@@ -89,7 +89,7 @@ def test_a_group_is_resumed_when_the_last_of_its_pauses_is_over() -> None:
     ]
 
 
-async def test_a_pause_of_many_partitions_that_is_renewed_is_told_once() -> None:
+async def test_a_pause_of_many_partitions_that_is_renewed_is_reported_once() -> None:
     broker = coordinated(4, t=1)
     seen: list[GroupChange] = []
     topics, settings = None, AdminSettings("g")
@@ -108,7 +108,7 @@ async def test_a_pause_of_many_partitions_that_is_renewed_is_told_once() -> None
     assert [each.kind for each in seen] == [GroupChangeKind.PAUSED, GroupChangeKind.RESUMED]
 
 
-async def test_keys_of_other_topics_and_groups_are_not_told() -> None:
+async def test_keys_of_other_topics_and_groups_are_not_reported() -> None:
     broker = coordinated(t=1)
     seen: list[GroupChange] = []
     watching = Watching(frozenset({"t"}), seen.append)
@@ -133,7 +133,7 @@ CHANGE = GroupChange(
 )
 
 
-def test_a_line_is_one_line_and_says_who_what_and_where() -> None:
+def test_a_change_is_one_line_with_client_partition_and_offset() -> None:
     assert change_line(CHANGE) == (
         "2023-11-14T22:13:20.123Z  t-0 taken over by B/i2\\u001b[2J from A/i1 at offset 42 epoch 7"
     )
@@ -160,7 +160,7 @@ def process_of(broker: InProcessBroker, *words: str) -> Iterator["subprocess.Pop
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     ) as process:
-        # Who waits for a line that never comes reads the end then, and fails.
+        # A test that waits for a line that never comes reads the end then, and fails.
         limit = threading.Timer(60, process.kill)
         limit.start()
         try:

@@ -47,7 +47,7 @@ def test_list_may_be_left_out(words: list[str], meant: list[str]) -> None:
         ["topics", "delete"],
     ],
 )
-def test_a_wrong_use_is_told_before_anybody_is_asked(
+def test_a_wrong_use_is_refused_before_any_broker_is_asked(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*words, "--bootstrap", "127.0.0.1:1", "--timeout", "0.1"]) == 2
@@ -71,10 +71,10 @@ def test_every_verb_takes_the_common_options(
     verb: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*verb, "--help"]) == 0
-    told = capsys.readouterr().out
-    assert all(option in told for option in ("--bootstrap", "--config", "--timeout", "--json"))
-    assert "--sasl" not in told
-    assert "--password" not in told
+    printed = capsys.readouterr().out
+    assert all(option in printed for option in ("--bootstrap", "--config", "--timeout", "--json"))
+    assert "--sasl" not in printed
+    assert "--password" not in printed
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_a_wrong_use_names_what_is_right(
     words: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*words, "--bootstrap", "127.0.0.1:1", "--timeout", "0.1"]) == 2
-    told = " ".join(capsys.readouterr().err.replace("\u2502", " ").split())
-    assert named in told
-    assert "Value error" not in told
+    printed = " ".join(capsys.readouterr().err.replace("\u2502", " ").split())
+    assert named in printed
+    assert "Value error" not in printed

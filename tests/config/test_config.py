@@ -36,7 +36,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_known_one() -> None:
         ("sasl_kerberos_service_name", None),
     ],
 )
-def test_a_name_of_another_client_is_told_by_ours_and_never_by_one_that_only_looks_like_it(
+def test_a_name_of_another_client_is_answered_with_ours_and_never_with_a_lookalike(
     name: str, ours: str | None
 ) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -44,7 +44,7 @@ def test_a_name_of_another_client_is_told_by_ours_and_never_by_one_that_only_loo
     assert caught.value.nearest == ours
 
 
-def test_whoever_says_milliseconds_is_told_of_seconds() -> None:
+def test_an_option_in_milliseconds_is_refused_with_a_hint_at_seconds() -> None:
     with pytest.raises(ConfigError, match=r"in seconds\); did you mean 'session_timeout'"):
         ConsumerConfig.of({"session_timeout_ms": 10_000})
 

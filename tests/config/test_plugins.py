@@ -127,7 +127,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("code", "problem"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_plug_in_fails_who_asks_for_it_and_nobody_else(distributions, code, problem):
+def test_a_broken_plug_in_fails_only_a_caller_that_asks_for_it(distributions, code, problem):
     distributions.install("broken", "0.1", "broken", code=code)
     distributions.install("kgroup-zone", "1.2", "zone")
     message = refusal("zone", "broken")

@@ -149,14 +149,14 @@ def test_without_files_the_authorities_of_the_system_are_trusted() -> None:
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
 
 
-def test_names_are_passed_over_only_on_demand_and_certificates_never(cafile: str) -> None:
+def test_names_are_left_unchecked_only_on_demand_and_certificates_never(cafile: str) -> None:
     options = {"security_protocol": "SSL", "ssl_cafile": cafile, "ssl_check_hostname": False}
     context = ConsumerConfig.of(options).net().security.tls
     assert context is not None
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, False)
 
 
-def test_a_file_that_is_missing_or_holds_something_else_is_told_by_its_option(
+def test_the_error_of_a_missing_or_wrong_file_names_its_option(
     tmp_path: Path, cafile: str, identity: tuple[str, str]
 ) -> None:
     nothing = tmp_path / "nothing.pem"
@@ -169,7 +169,7 @@ def test_a_file_that_is_missing_or_holds_something_else_is_told_by_its_option(
             assert caught.value.option == option
 
 
-def test_a_key_with_a_wrong_passphrase_is_told_without_it(
+def test_the_error_of_a_wrong_passphrase_does_not_hold_it(
     tmp_path: Path, identity: tuple[str, str]
 ) -> None:
     certfile, keyfile = identity

@@ -72,7 +72,7 @@ def transcript(
 
     Args:
         seen: requests.
-        actors: whose changes are shown.
+        actors: those whose changes are shown.
         shown: what a line has of a request.
     """
     lines = []

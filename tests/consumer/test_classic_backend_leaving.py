@@ -61,7 +61,7 @@ async def test_one_log_line_says_that_a_member_left_and_whether_it_sent_leave_gr
         caplog.set_level(logging.INFO, logger="kgroup")
         await member.backend.leave(mode, "maintenance", timeout=5.0)
     (line,) = (each.getMessage() for each in caplog.records)
-    assert line == f"group=g member={name} left told={left} reason=maintenance"
+    assert line == f"group=g member={name} left leave_sent={left} reason=maintenance"
 
 
 async def test_a_member_that_remains_while_joining_sends_no_leave_group(
@@ -73,7 +73,7 @@ async def test_a_member_that_remains_while_joining_sends_no_leave_group(
         caplog.set_level(logging.INFO, logger="kgroup")
         await member.backend.leave(Leave.REMAIN, "maintenance", timeout=5.0)
     (line,) = (each.getMessage() for each in caplog.records)
-    assert line.endswith("left told=False reason=maintenance")
+    assert line.endswith("left leave_sent=False reason=maintenance")
 
 
 async def test_one_log_line_says_that_a_member_unsubscribed(
@@ -86,7 +86,7 @@ async def test_one_log_line_says_that_a_member_unsubscribed(
         member.backend.subscribe(None)
         await member.reaches(S.UNSUBSCRIBED)
     (line,) = (each.getMessage() for each in caplog.records)
-    assert line == f"group=g member={name} left told=True reason=the application unsubscribed"
+    assert line == f"group=g member={name} left leave_sent=True reason=the application unsubscribed"
 
 
 async def test_a_coordinator_that_was_found_is_logged_at_debug_level(

@@ -23,7 +23,7 @@ from tests.consumer.ground import fill
 
 pytestmark = pytest.mark.anyio
 
-Told = dict[int, int]
+Offsets = dict[int, int]
 
 
 @dataclass
@@ -62,7 +62,7 @@ async def reading(
         yield Scene(cluster, consumer, sink)
 
 
-def told(request: FetchRequest) -> Told:
+def listed(request: FetchRequest) -> Offsets:
     """Return partition -> offset, as one Fetch of topic `t` names them."""
     return {row.partition: row.fetch_offset for topic in request.topics for row in topic.partitions}
 
@@ -76,17 +76,17 @@ def epochs(scene: Scene) -> list[int]:
     return [request.session_epoch for request in scene.fetches]
 
 
-# -- what is told ----------------------------------------------------------------------------------
+# -- what a Fetch lists ----------------------------------------------------------------------------
 
 
 async def test_only_the_first_fetch_names_everything() -> None:
     async with reading(A, B, C) as scene:
         await anyio.sleep(3.0)
         first, *others = scene.fetches
-        assert (first.session_id, first.session_epoch, told(first)) == (0, 0, {0: 0, 1: 0, 2: 0})
+        assert (first.session_id, first.session_epoch, listed(first)) == (0, 0, {0: 0, 1: 0, 2: 0})
         assert [each.session_epoch for each in others] == list(range(1, len(others) + 1))
         assert len({each.session_id for each in others}) == 1
-        assert not any(told(each) or left(each) for each in others)
+        assert not any(listed(each) or left(each) for each in others)
 
 
 async def test_a_partition_that_gave_records_is_named_with_its_next_offset() -> None:
@@ -95,8 +95,8 @@ async def test_a_partition_that_gave_records_is_named_with_its_next_offset() -> 
         fill(scene.broker, B, 5)
         assert await scene.read(5) == [(B, offset) for offset in range(5)]
         await anyio.sleep(1.0)
-        assert {1: 5} in [told(each) for each in scene.fetches]
-        assert all(set(told(each)) <= {1} for each in scene.fetches[1:])
+        assert {1: 5} in [listed(each) for each in scene.fetches]
+        assert all(set(listed(each)) <= {1} for each in scene.fetches[1:])
 
 
 async def test_a_position_that_is_sought_is_named() -> None:
@@ -109,7 +109,7 @@ async def test_a_position_that_is_sought_is_named() -> None:
         scene.consumer.seek(A, 4)
         assert await scene.read(1) == [(A, 4)]
         assert epochs(scene).count(0) == 1
-        assert told(next(each for each in scene.fetches[seen:] if told(each))) == {0: 4}
+        assert listed(next(each for each in scene.fetches[seen:] if listed(each))) == {0: 4}
 
 
 async def test_what_is_paused_leaves_the_session_and_comes_back() -> None:
@@ -165,7 +165,7 @@ async def test_a_partition_assigned_anew_hears_where_its_log_ends() -> None:
 # -- brokers of several kinds ----------------------------------------------------------------------
 
 
-async def test_a_broker_without_a_free_slot_is_told_everything_each_time() -> None:
+async def test_a_broker_without_a_free_slot_gets_everything_each_time() -> None:
     settings = BrokerSettings(fetch_session_slots=0)
     broker = InProcessBroker(topics={"t": 3}, settings=settings)
     async with reading(A, B, broker=broker) as scene:
@@ -173,7 +173,7 @@ async def test_a_broker_without_a_free_slot_is_told_everything_each_time() -> No
         fill(scene.broker, B, 1)
         assert await scene.read(1) == [(B, 0)]
         assert {(each.session_id, each.session_epoch) for each in scene.fetches} == {(0, 0)}
-        assert all(set(told(each)) == {0, 1} for each in scene.fetches)
+        assert all(set(listed(each)) == {0, 1} for each in scene.fetches)
 
 
 async def test_a_session_may_go_by_names() -> None:
@@ -262,7 +262,7 @@ async def test_a_lost_connection_ends_the_session() -> None:
         fill(scene.broker, B, 1)
         assert await scene.read(1) == [(B, 0)]
         anew = [each for each in scene.fetches[1:] if each.session_epoch == 0]
-        assert [(each.session_id, set(told(each))) for each in anew] == [
+        assert [(each.session_id, set(listed(each))) for each in anew] == [
             (before.session_id, {0, 1})
         ]
 
@@ -290,7 +290,7 @@ async def test_an_answer_about_a_partition_that_is_not_in_the_session_ends_it() 
             ]
             return replace(answer, responses=tuple(rows))
 
-        scene.broker.answers.rewrite(FetchRequest, strange, where=lambda asked: not told(asked))
+        scene.broker.answers.rewrite(FetchRequest, strange, where=lambda asked: not listed(asked))
         fill(scene.broker, A, 1)
         assert await scene.read(1) == [(A, 0)]
         assert epochs(scene).count(0) == 2

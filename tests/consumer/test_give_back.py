@@ -5,7 +5,7 @@ from itertools import pairwise
 import anyio
 import pytest
 
-from kgroup.journal.events.records import POLL_TOLD_EVERY
+from kgroup.journal.events.records import POLL_NOTED_EVERY
 from tests.consumer.entered import A, by_hand, entered
 from tests.consumer.shelf import Shelf
 
@@ -83,4 +83,4 @@ async def test_polls_reach_the_group_as_often_as_the_event_log_expects() -> None
             if stage.group.polls > before:
                 heard_at.append(anyio.current_time())
             await anyio.sleep(0.001)
-    assert max(later - one for one, later in pairwise(heard_at)) <= POLL_TOLD_EVERY
+    assert max(later - one for one, later in pairwise(heard_at)) <= POLL_NOTED_EVERY

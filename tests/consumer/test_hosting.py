@@ -190,7 +190,7 @@ async def test_a_consumer_that_is_dropped_warns_and_leaves_its_group() -> None:
     assert not connections(stage)
 
 
-async def test_a_consumer_that_was_told_to_close_is_collected_without_a_word() -> None:
+async def test_a_consumer_that_was_asked_to_close_is_collected_without_a_warning() -> None:
     stage = staged(full(), "t")
     await stage.consumer.start()
     stage.consumer.close_soon()

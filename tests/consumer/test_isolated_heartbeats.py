@@ -142,7 +142,7 @@ async def test_the_poll_interval_ends_the_session_of_a_handler_that_never_return
     guarded = {"isolated_heartbeats": True, "max_poll_interval": 1.0, "rebalance_timeout": 60.0}
     async with member(broker, **guarded) as consumer:
         before = claims(consumer)
-        assert compute_until(lambda: not ids(broker)), "nothing is said for who does not poll"
+        assert compute_until(lambda: not ids(broker)), "no heartbeat is sent without a poll"
         assert (await consumer.getone(timeout=LONG)).offset == 0
         assert claims(consumer) != before
 

@@ -42,7 +42,7 @@ class Crew:
     gone: dict[int, anyio.Event] = field(default_factory=dict)
 
     async def live(self, number: int) -> None:
-        """Read as a member until told to go, with something of every partition in hand."""
+        """Read as a member until stopped, with something of every partition in hand."""
         self.stop[number], self.gone[number] = anyio.Event(), anyio.Event()
         dial = self.broker.dial if number == 0 else self.dial_late
         ports = virtual_ports(dial)

@@ -32,7 +32,7 @@ def _disorder(application: Application) -> list[str]:
 class OrderContract:
     """G6, for any backend."""
 
-    async def test_the_same_change_is_told_until_it_is_settled(self, stage: Stage) -> None:
+    async def test_the_same_change_is_returned_until_it_is_settled(self, stage: Stage) -> None:
         async with stage() as harness:
             asked: list[OwnershipChange] = []
 

@@ -36,7 +36,7 @@ def test_a_killed_member_owns_nothing_any_more():
     assert not board.settled
 
 
-def test_lag_is_told_by_the_owner_and_by_the_highest_position_before_it_has_one():
+def test_lag_is_that_of_the_owner_or_of_the_highest_position_before_it_has_one():
     board = two_members()
     assert (board.lag(0), board.drained) == (5, False)
     board = board.with_status("m1", status(0, 1, positions={0: 15, 1: 15}))
@@ -59,21 +59,21 @@ def test_a_partition_without_records_needs_no_reader():
     assert Board(partitions=4).lag(0) is None
 
 
-def test_each_generation_is_told_once_with_its_cause():
+def test_each_generation_is_shown_once_with_its_cause():
     board = two_members()
     board = board.with_status("m1", status(0, generation=2, cause="somebody joined"))
     board = board.with_status("static", status(2, 3, generation=2, cause="somebody joined"))
-    told = [happening.text for happening in board.happenings if "generation" in happening.text]
-    assert told == ["generation 1: m1 joined", "generation 2: static joined; somebody joined"]
+    shown = [happening.text for happening in board.happenings if "generation" in happening.text]
+    assert shown == ["generation 1: m1 joined", "generation 2: static joined; somebody joined"]
 
 
-def test_a_generation_is_told_with_what_was_done_to_members_before_it():
+def test_a_generation_is_shown_with_what_was_done_to_members_before_it():
     board = two_members().with_status("m1", status(0, generation=2))
     board = board.with_condition("m1", Condition.KILLED, "m1 is killed")
     board = board.with_status("static", status(2, 3, generation=3, cause="a round"))
     board = board.with_status("static", status(2, 3, generation=4, cause="another round"))
-    told = [each.text for each in board.happenings if "generation" in each.text]
-    assert told[-2:] == ["generation 3: m1 was killed; a round", "generation 4: another round"]
+    shown = [each.text for each in board.happenings if "generation" in each.text]
+    assert shown[-2:] == ["generation 3: m1 was killed; a round", "generation 4: another round"]
 
 
 def test_a_static_member_that_restarts_is_no_cause_of_a_generation():

@@ -12,7 +12,7 @@ def test_orders_survive_the_way_through_a_command_line():
     assert MemberOrders(**json.loads(ORDERS.argument())) == ORDERS
 
 
-def test_the_consumer_is_a_cooperative_member_of_the_group_it_was_told():
+def test_the_consumer_is_a_cooperative_member_of_the_group_on_its_command_line():
     config = member_config(ORDERS)
     assert (config.group_id, config.group_instance_id, config.client_id) == ("g", "i", "m1")
     assert config.assignors == ("cooperative-sticky",)

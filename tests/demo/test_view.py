@@ -20,7 +20,7 @@ def console() -> tuple[Console, io.StringIO]:
     return Console(file=out, width=200), out
 
 
-def test_the_picture_shows_who_owns_what_the_lag_and_the_generation():
+def test_the_picture_shows_owners_lag_and_generation():
     text = drawn(two_members().with_time(12.0))
     assert "12.0 s" in text
     assert "generation 1" in text
@@ -55,7 +55,7 @@ def test_labels_that_look_like_markup_are_shown_as_they_are():
     assert "[red]started" in drawn(board)
 
 
-def test_one_line_says_who_owns_what():
+def test_the_summary_shows_owners_in_one_line():
     assert summary(two_members()) == "generation 1  lag 20  m1[0 1]  static[2 3]"
 
 

@@ -23,11 +23,11 @@ def test_the_demo_runs_on_the_in_process_broker_says_so_and_is_clean(
     only_python: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["demo", "--seconds", "10", "--members", "2", "--no-tty"]) == 0
-    told = capfd.readouterr().out
-    assert "no real Kafka can be had here" in told
-    assert "KGROUP_BOOTSTRAP=host:port" in told
-    assert "Kafka: in-process broker in place of Kafka 4.3.1" in told
-    assert "CLEAN: " in told.splitlines()[-1]
+    printed = capfd.readouterr().out
+    assert "no real Kafka can be had here" in printed
+    assert "KGROUP_BOOTSTRAP=host:port" in printed
+    assert "Kafka: in-process broker in place of Kafka 4.3.1" in printed
+    assert "CLEAN: " in printed.splitlines()[-1]
 
 
 def test_a_run_for_programs_is_json_and_demo_and_audit_count_from_one_moment(
@@ -35,9 +35,9 @@ def test_a_run_for_programs_is_json_and_demo_and_audit_count_from_one_moment(
 ) -> None:
     words = ["demo", "--seconds", "10", "--members", "2", "--kafka", "in-process", "--json"]
     assert main(words) == 0
-    told = capfd.readouterr()
-    found = json.loads(told.out)
-    assert "Kafka: in-process broker" in told.err
+    printed = capfd.readouterr()
+    found = json.loads(printed.out)
+    assert "Kafka: in-process broker" in printed.err
     verdict, happenings = found["verdict"], found["happenings"]
     assert (verdict["clean"], found["logs"]) == (True, None)
     assert happenings[-1]["at"] <= verdict["seconds"] <= happenings[-1]["at"] + 3

@@ -67,10 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="kgroup-dropin-") as folder:
             words = [*_words(options), *rest]
-            told = [_run(peer, tree, words, Path(folder, peer.suite.peer)) for peer, tree in given]
+            results = [
+                _run(peer, tree, words, Path(folder, peer.suite.peer)) for peer, tree in given
+            ]
     except KeyboardInterrupt:
         return 130
-    return _conclude(told, options.json)
+    return _conclude(results, options.json)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -120,14 +122,14 @@ def _run(peer: _Peer, tree: Path, words: list[str], file: Path) -> tuple[int, di
     return ran.returncode, outcome
 
 
-def _conclude(told: list[tuple[int, dict[str, object]]], file: str | None) -> int:
-    outcomes = [outcome for _, outcome in told]
+def _conclude(results: list[tuple[int, dict[str, object]]], file: str | None) -> int:
+    outcomes = [outcome for _, outcome in results]
     if file:
         Path(file).write_text(json.dumps(outcomes, indent=2) + "\n", encoding="utf-8")
     sys.stdout.write("\n")
-    for code, outcome in told:
+    for code, outcome in results:
         sys.stdout.write(f"{_line(code, outcome)}\n")
-    return int(any(code for code, _ in told))
+    return int(any(code for code, _ in results))
 
 
 def _line(code: int, outcome: dict[str, object]) -> str:

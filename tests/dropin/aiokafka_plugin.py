@@ -117,7 +117,7 @@ def ssl_folder(kafka_server: Server, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="class")
 def acl_manager(kafka_server: Server) -> AccessRules:
-    """Rules of who may do what."""
+    """Rules of access."""
     return AccessRules(kafka_server.hosts[0])
 
 

@@ -74,7 +74,7 @@ TESTS = """
     def test_name():
         assert Consumer("t").name() in {"original", "facade"}
 
-    def test_who_closes(closing):
+    def test_the_client_closes(closing):
         assert closing
 """
 

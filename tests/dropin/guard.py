@@ -25,7 +25,7 @@ _EXEMPT = ("kgroup.testing",)
 
 
 class Guard:
-    """Notes who builds what; `watch()` begins, `release()` ends it.
+    """Notes which code builds what; `watch()` begins, `release()` ends it.
 
     Args:
         suite: names the classes.

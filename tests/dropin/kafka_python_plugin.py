@@ -3,7 +3,7 @@
     cd kafka-python-3.0.11
     pytest -p tests.dropin.kafka_python_plugin
 
-Decides: which Kafka its fixtures are told by KAFKA_URI and KAFKA_VERSION: one of kgroup's own
+Decides: which Kafka its fixtures get by KAFKA_URI and KAFKA_VERSION: one of kgroup's own
 supply, or that of KGROUP_BOOTSTRAP. A KAFKA_URI that is set already stays.
 Never: imports kafka-python before the options are read: which one is found is checked first.
 """

@@ -1,7 +1,7 @@
 """The class under test, put where the peer's tests import theirs from.
 
 Decides: which class that is, and that everything is put back.
-Never: replaces the class in the module that defines it: whoever builds the original there is seen.
+Never: replaces the class in the module that defines it: code that builds the original is seen.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """One pytest run of a peer's tests: what both plug-ins have in common.
 
 Decides: the order. Before any file of the tree is imported: tree, versions and list are checked,
-the class is put in place, the guard watches. Then the tests are told apart, limited and counted.
+the class is put in place, the guard watches. Then the tests are sorted, limited and counted.
 Never: changes a test; what the suite's own conftest would take from a container engine is taken out
 of it, so that the fixtures of the same name in the plug-in are found.
 """
@@ -19,7 +19,7 @@ from tests.dropin.guard import Guard, holdings
 from tests.dropin.overtime import Overtime, time_limit
 from tests.dropin.placing import CLASS_VARIABLE, Chosen, ClassError, choose, put
 from tests.dropin.suite import ListError, Suite, read_suite
-from tests.dropin.tally import Tally, as_json, told
+from tests.dropin.tally import Tally, as_json, report_lines
 from tests.dropin.tree import TreeError, check_tree, installed_version
 
 __all__ = ["RUN", "DropinRun", "add_options", "begin"]
@@ -112,7 +112,7 @@ class DropinRun:
     """The hooks of one run.
 
     Args:
-        suite: whose tests.
+        suite: the tests.
         chosen: the class in place of the original.
         root: of the source tree.
         supplied: fixtures that stand for those of the tree's conftest.
@@ -223,7 +223,7 @@ class DropinRun:
         self._tally.note(report.nodeid, report.outcome, why, last=report.when == "teardown")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a run fail whose class leans on the original, and write the outcome."""
+        """Let a run fail when its class leans on the original, and write the outcome."""
         if self._leanings() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         file = session.config.getoption("dropin_json")
@@ -238,7 +238,7 @@ class DropinRun:
         facts |= {word: self.facts[word.lower()] for word in ("kgroup", "Python", "Kafka")}
         versions = ", ".join(f"{name} {version}" for name, version in facts.items())
         chosen = f"{self.chosen.name} ({versions})"
-        for line in told(self._which(), chosen, self._tally, self._leanings()):
+        for line in report_lines(self._which(), chosen, self._tally, self._leanings()):
             terminalreporter.write_line(line)
 
     def _which(self) -> str:
@@ -254,12 +254,12 @@ def _in_one_line(report: pytest.TestReport) -> str:
     """Return why a phase failed or was skipped."""
     match report.longrepr:
         case (_, _, str(reason)):
-            told_why = reason.removeprefix("Skipped: ")
+            why = reason.removeprefix("Skipped: ")
         case None:
-            told_why = ""
+            why = ""
         case other:
             crash = getattr(other, "reprcrash", None)
-            told_why = str(other).splitlines()[-1] if crash is None else crash.message
-    lines = told_why.strip().splitlines() or [""]
+            why = str(other).splitlines()[-1] if crash is None else crash.message
+    lines = why.strip().splitlines() or [""]
     where = f"in {report.when}: " if report.failed and report.when != "call" else ""
     return (where + lines[0])[:_ONE_LINE]

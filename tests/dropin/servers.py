@@ -85,7 +85,7 @@ class Server:
 
 
 def version_of(wanted: str | None, environ: Mapping[str, str] = os.environ) -> str:
-    """Return the version the tests are told, before any Kafka is there.
+    """Return the version the tests get, before any Kafka is there.
 
     Args:
         wanted: by an option, or None.
@@ -101,7 +101,7 @@ def start_kafka(
 
     Args:
         version: of Kafka.
-        progress: is told in words how far it is.
+        progress: called with words on how far it is.
         secured: whether listeners with TLS and SASL are of use; there are none where it is given.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What became of each test, and what is told of it at the end.
+"""What became of each test, and how the end of a run reports it.
 
 Decides: a test counts as passed when all its phases passed, and only then; one that was skipped
 counts against the class as well, but fails no run.
@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 
-__all__ = ["Figures", "Tally", "as_json", "told"]
+__all__ = ["Figures", "Tally", "as_json", "report_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Tally:
         return Figures(len(passed), of, failed, skipped, of - len(ran))
 
 
-def told(suite: str, chosen: str, tally: Tally, leanings: Iterable[str]) -> Iterator[str]:
+def report_lines(suite: str, chosen: str, tally: Tally, leanings: Iterable[str]) -> Iterator[str]:
     """Yield what a run has to say, line by line.
 
     Args:
@@ -119,11 +119,11 @@ def as_json(facts: dict[str, str], tally: Tally, leanings: Iterable[str]) -> str
         tally: the outcomes.
         leanings: what the guard saw.
     """
-    told_of = {
+    document = {
         **facts,
         "portable": asdict(tally.portable_figures()),
         "related": asdict(tally.related_figures()),
         "left_out": tally.left_out,
         "leans_on_the_original": [*leanings],
     }
-    return json.dumps(told_of, indent=2, sort_keys=True) + "\n"
+    return json.dumps(document, indent=2, sort_keys=True) + "\n"

@@ -57,8 +57,8 @@ def test_kgroup_builds_no_client_of_the_peer(guard: Guard, leaning: ModuleType) 
 
 def test_no_class_of_kgroup_is_made_from_one_of_the_peer(guard: Guard, leaning: ModuleType) -> None:
     leaning.Own()
-    told = "peerlib.client.Client was built, by the class kgroup.compat.leaning.Own"
-    assert guard.seen == [told]
+    expected = "peerlib.client.Client was built, by the class kgroup.compat.leaning.Own"
+    assert guard.seen == [expected]
 
 
 def test_tests_build_clients_as_they_like_also_when_kgroup_calls_them(

@@ -46,7 +46,7 @@ def archive(tree: Path) -> Path:
     return tree
 
 
-def test_its_suite_is_told_the_kafka_that_was_named(
+def test_its_suite_gets_the_kafka_that_was_named(
     pytester: pytest.Pytester, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KAFKA_URI", "kafka://somewhere:9092")

@@ -73,7 +73,7 @@ def test_a_whole_tree_is_lent_nothing(tmp_path: Path) -> None:
         assert sys.modules.get("test") is before
 
 
-def test_tests_are_told_the_version_that_was_asked_for_or_given() -> None:
+def test_tests_get_the_version_that_was_asked_for_or_given() -> None:
     assert version_of("3.9.1", {"KAFKA_VERSION": "4.0.0"}) == "3.9.1"
     assert version_of(None, {"KAFKA_VERSION": "4.0.0"}) == "4.0.0"
     assert version_of(None, {}).startswith("4.")

@@ -53,7 +53,9 @@ def test_a_test_whose_end_fails_has_not_passed(run: Run, tree: Path) -> None:
     text = conftest.read_text(encoding="utf-8")
     conftest.write_text(text + '    raise RuntimeError("not closed")\n', encoding="utf-8")
     ran = run()
-    ran.stdout.fnmatch_lines(["portable: 2 of 3", "  failed: *test_who_closes: in teardown: *"])
+    ran.stdout.fnmatch_lines(
+        ["portable: 2 of 3", "  failed: *test_the_client_closes: in teardown: *"]
+    )
 
 
 def test_what_was_not_run_is_not_counted_as_passed(run: Run) -> None:
@@ -85,8 +87,8 @@ def test_a_thin_subclass_of_the_original_passes_nothing(run: Run) -> None:
     )
 
 
-def test_who_leans_on_the_original_where_no_test_looks_fails_the_run(run: Run, site: Path) -> None:
-    # As it would be in kgroup: the module's name says whose it is.
+def test_a_facade_that_hides_its_use_of_the_original_fails_the_run(run: Run, site: Path) -> None:
+    # As it would be in kgroup: the module's name says that it is ours.
     hidden = """
         __name__ = "kgroup.compat.hidden"
         import peerlib.client
@@ -178,7 +180,7 @@ def test_a_test_that_hangs_is_broken_off_and_the_next_one_runs(run: Run, tree: P
     )
 
 
-def test_a_suite_that_limits_its_tests_itself_is_told_the_limit(run: Run, tree: Path) -> None:
+def test_a_suite_that_limits_its_tests_itself_gets_the_limit(run: Run, tree: Path) -> None:
     limited = """
         class TestIt:
             LIMIT = 120
@@ -210,13 +212,13 @@ def test_the_fixtures_of_the_plug_in_stand_for_those_of_the_suite(run: Run, tree
 
 
 def test_the_outcome_is_written_as_json(run: Run, tree: Path) -> None:
-    run("--dropin-class", "facades:Worse", "--dropin-json", "told.json")
-    told = json.loads((tree / "told.json").read_text(encoding="utf-8"))
-    assert (told["peer"], told["tree"], told["class"]) == ("pytest", "1.0", "facades.Worse")
-    assert (told["portable"]["passed"], told["portable"]["of"]) == (2, 3)
-    assert [*told["portable"]["failed"]] == ["suite/test_consumer.py::test_name"]
-    assert told["left_out"] == {"suite/test_consumer.py::test_private": "reads consumer._client"}
-    assert told["leans_on_the_original"] == []
+    run("--dropin-class", "facades:Worse", "--dropin-json", "report.json")
+    report = json.loads((tree / "report.json").read_text(encoding="utf-8"))
+    assert (report["peer"], report["tree"], report["class"]) == ("pytest", "1.0", "facades.Worse")
+    assert (report["portable"]["passed"], report["portable"]["of"]) == (2, 3)
+    assert [*report["portable"]["failed"]] == ["suite/test_consumer.py::test_name"]
+    assert report["left_out"] == {"suite/test_consumer.py::test_private": "reads consumer._client"}
+    assert report["leans_on_the_original"] == []
 
 
 def test_everything_is_put_back_after_the_run(run: Run, site: Path) -> None:

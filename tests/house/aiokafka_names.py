@@ -90,7 +90,7 @@ METHODS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "topics()": ("topics()", "a frozenset"),
         "partitions_for_topic(topic)": (
             "partitions_for_topic(topic)",
-            "a frozenset; None for a topic that is not read, until `topics()` told of it",
+            "a frozenset; None for a topic that is not read, until `topics()` returned it",
         ),
         "subscribe(topics=(), pattern=None, listener=None)": (
             "subscribe(*topics, pattern=None, exclude=None, listener=None)",

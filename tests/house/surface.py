@@ -54,14 +54,14 @@ Every *yes* names tests that prove it, one of them on a real Kafka, or says why 
 This page is written by `make docs`; a test sees to it that every test named here exists.
 
 Left out are features of producers and of administration,
-and the newest version of each request, which is told by
+and the newest version of each request, which stands in
 [a decision](adr/0005-every-request-in-its-newest-layout.md).
 """
 
 _TAIL: Final = """\
 ## The calls of aiokafka's consumer
 
-What else changes is told by [the page on porting](porting-from-aiokafka.md).
+What else changes stands on [the page on porting](porting-from-aiokafka.md).
 """
 
 

@@ -175,7 +175,7 @@ def test_an_offset_of_nought_is_not_taken_for_none():
     assert "sender" not in row
 
 
-def test_what_a_record_does_is_told_in_the_words_of_the_rules():
+def test_what_a_record_does_is_written_in_the_words_of_the_rules():
     """A group's pause is about no key."""
     said = {verdict.value for verdict in Verdict if verdict is not Verdict.PAUSED}
     assert {verdict.value for verdict in ClaimVerdict} == said

@@ -115,7 +115,7 @@ def test_a_fetch_of_a_session_in_which_nothing_changed_names_nothing() -> None:
         session.take(answer())
 
 
-def test_a_position_that_is_put_where_it_was_is_told_when_the_question_is_another() -> None:
+def test_a_position_that_is_put_where_it_was_is_sent_when_the_question_is_another() -> None:
     session = begun(A)
     session.want(wanted(A, question="sought"))
     assert named(session.ask()) == {A: 0}
@@ -162,7 +162,7 @@ def test_rows_of_an_answer_go_with_the_questions_that_were_asked() -> None:
     assert named(session.ask()) == {B: 9}
 
 
-def test_a_broker_that_grants_no_session_is_told_everything_each_time() -> None:
+def test_a_broker_that_grants_no_session_gets_everything_each_time() -> None:
     session = FetchSession[str]()
     session.want(wanted(A))
     for _ in range(3):
@@ -171,7 +171,7 @@ def test_a_broker_that_grants_no_session_is_told_everything_each_time() -> None:
         assert len(session.take(answer(A, session_id=0)).rows) == 1
 
 
-def test_what_the_first_answer_leaves_out_is_told_again() -> None:
+def test_what_the_first_answer_leaves_out_is_sent_again() -> None:
     session = FetchSession[str]()
     session.want(wanted(A))
     session.want(wanted(B))
@@ -312,8 +312,8 @@ class Keeper:
         self.held |= named(ask)
         for tp in forgotten(ask):
             del self.held[tp]
-        told = self.dice.sample(sorted(self.held), self.dice.randint(0, len(self.held)))
-        return answer(*told, session_id=self.session_id)
+        sent = self.dice.sample(sorted(self.held), self.dice.randint(0, len(self.held)))
+        return answer(*sent, session_id=self.session_id)
 
 
 @pytest.mark.parametrize("seed", range(20))

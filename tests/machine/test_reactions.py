@@ -61,7 +61,7 @@ def test_every_api_of_a_group_has_its_own_cells(api: ApiKey) -> None:
     assert api in REACTIONS
 
 
-def test_whoever_evicts_a_member_that_is_not_there_is_told() -> None:
+def test_evicting_an_unknown_member_is_refused() -> None:
     assert reaction(ApiKey.LEAVE_GROUP, ErrorCode.UNKNOWN_MEMBER_ID) is Reaction.REFUSE
 
 
@@ -91,7 +91,7 @@ def test_a_broker_that_is_behind_is_asked_again(api: ApiKey, code: int) -> None:
 
 
 @pytest.mark.parametrize("api", [*LEADER_APIS, ApiKey.METADATA, ApiKey.OFFSET_FETCH])
-def test_a_right_that_is_missing_is_told_and_may_be_granted(api: ApiKey) -> None:
+def test_a_right_that_is_missing_is_reported_and_may_be_granted(api: ApiKey) -> None:
     assert reaction(api, ErrorCode.TOPIC_AUTHORIZATION_FAILED) is Reaction.UNAUTHORIZED
 
 
@@ -110,5 +110,5 @@ def test_the_reactions_of_a_leaders_answer_are_those_its_reader_knows(api: ApiKe
 
 
 def test_after_any_other_error_a_handshake_begins_anew() -> None:
-    told = {reaction(ApiKey.API_VERSIONS, code) for code in ErrorCode if code not in (0, 35)}
-    assert told == {Reaction.REFUSE}
+    found = {reaction(ApiKey.API_VERSIONS, code) for code in ErrorCode if code not in (0, 35)}
+    assert found == {Reaction.REFUSE}

@@ -1,6 +1,6 @@
 """Logs of a coordination partition, written one message a line.
 
-Decides: what is short to say in a test: who says what about which key, when.
+Decides: what is short to say in a test: which client says what about which key, when.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ class Log:
 
     @property
     def owner(self) -> str | None:
-        """Client id of who owns the key now; None when it is free."""
+        """Client id of the key's owner now; None when it is free."""
         owned = self.state.owned_at((START + self.at) * 1000)
         return self.state.client_id.decode() if owned else None
 

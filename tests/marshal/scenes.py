@@ -1,4 +1,4 @@
-"""Small rooms for single stories: who is in them, and what the log says.
+"""Small rooms for single stories: their members, and what the log says.
 
 Decides: what is short to say in a test of members.
 """
@@ -39,7 +39,7 @@ def written(room: Room, kind: Kind, client_id: str | None = None) -> list[KeyRea
 
 
 def heard_of(node: Node, kind: ChangeKind) -> list[TopicPartition]:
-    """Return the partitions of which the listener was told so."""
+    """Return the partitions of all changes of this kind that the listener got."""
     changes = [change for change in node.changes if change.kind is kind]
     return [claim.tp for change in changes for claim in (*change.added, *change.removed)]
 

@@ -99,7 +99,7 @@ def test_a_key_without_a_position_gets_none_before_the_last_step() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
-def test_whoever_gives_up_before_the_commit_leaves_the_key_where_it_was(steps: int) -> None:
+def test_a_move_that_is_given_up_before_the_commit_leaves_the_key_where_it_was(steps: int) -> None:
     log = Log()
     log.say("A", Draft(Kind.RELEASING_PARTITION, 7, log.owned_by("A", 7)))
     move = KeyMove(T0, 42)
@@ -118,7 +118,7 @@ def test_after_the_commit_there_is_no_way_back() -> None:
     assert draft_of(move) == Draft(Kind.RELEASING_PARTITION, 42, 3)
 
 
-def test_a_commit_that_failed_is_told_and_the_key_goes_back() -> None:
+def test_a_commit_that_failed_is_reported_and_the_key_goes_back() -> None:
     held = KeyMove(T0, 42, 7, Stage.HELD, 3)
     move = was_committed(held, ValueError("no coordinator"))
     assert move.stage is Stage.RESTORING
@@ -201,7 +201,7 @@ def test_members_of_the_original_library_count_for_ten_minutes_in_any_group() ->
     assert mixed_keys(log.world, START * 1000 + 600_000) == []
 
 
-def test_states_are_told_of_one_group_or_of_all() -> None:
+def test_states_are_reported_of_one_group_or_of_all() -> None:
     log = Log()
     log.owned_by("A", 7)
     assert [key for key, _ in standings(log.world)] == [KEY]

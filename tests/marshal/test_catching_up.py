@@ -85,7 +85,7 @@ def record(message: Message, words: Headers, *, after: int = 0, timestamp: int =
     return 0, timestamp or message.time * 1000, encode(message), words
 
 
-def told(*records: Record) -> list[Record]:
+def story_with(*records: Record) -> list[Record]:
     """Return a claim and two heartbeats, records, and two heartbeats more."""
     words = words_of(PEER)
     story = [record(CLAIM, words_of(PEER._replace(epoch=None)))]
@@ -150,12 +150,12 @@ ODD: dict[str, list[Record]] = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_what_is_not_like_the_heartbeats_before_it_is_read_in_full(name: str) -> None:
-    assert same(told(*ODD[name]))
+    assert same(story_with(*ODD[name]))
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_log_without_headers_comes_to_the_same(name: str) -> None:
-    assert same([(offset, time, text, ()) for offset, time, text, _ in told(*ODD[name])])
+    assert same([(offset, time, text, ()) for offset, time, text, _ in story_with(*ODD[name])])
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -175,7 +175,7 @@ def test_drawn_logs_come_to_the_same(seed: int) -> None:
 
 def test_shuffled_oddities_come_to_the_same() -> None:
     dice = random.Random(1)
-    pool = [each for records in ODD.values() for each in told(*records)]
+    pool = [each for records in ODD.values() for each in story_with(*records)]
     dice.shuffle(pool)
     assert same([(offset, *each[1:]) for offset, each in enumerate(pool)])
 

@@ -175,7 +175,7 @@ def test_a_commit_that_did_not_reach_the_log_repeats_what_it_was_for() -> None:
     assert after[0] == 2 * BATCH
 
 
-def test_a_commit_in_the_log_counts_though_nobody_was_told() -> None:
+def test_a_commit_in_the_log_counts_though_no_caller_got_its_outcome() -> None:
     """8.4, row 6."""
     room, node = at_least_once()
     node.deaf_until = room.now + 100

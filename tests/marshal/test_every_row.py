@@ -50,7 +50,7 @@ def last_write_is_lost(room: Room, node: Node, mode: Leave) -> None:
     assert node.member.life(P0).phase is KeyPhase.RELEASING
 
 
-def test_the_last_heartbeat_of_who_remains_is_written_again_when_it_is_not_read_back() -> None:
+def test_the_last_heartbeat_of_a_member_that_remains_is_written_again_when_not_read_back() -> None:
     room, node = owning()
     count = len(written(room, Kind.HEARTBEAT, "a"))
     last_write_is_lost(room, node, Leave.REMAIN)
@@ -75,7 +75,7 @@ def test_what_another_takes_during_a_release_is_given_up_without_one() -> None:
 
 
 @pytest.mark.parametrize("releasing", [False, True])
-def test_who_reads_that_its_own_message_counts_for_nothing_does_not_own(*, releasing: bool) -> None:
+def test_a_member_whose_own_message_is_void_does_not_own(*, releasing: bool) -> None:
     """1. Somebody releases the key in this process's name; 2. what it writes next is void."""
     room, node = owning()
     if releasing:
@@ -199,7 +199,7 @@ STORMS = (2, 50, 75, 111)
 
 
 @pytest.mark.parametrize("row", SCENES)
-def test_a_rare_row_fires_where_its_story_is_told(row: str) -> None:
+def test_a_rare_row_fires_in_its_own_test(row: str) -> None:
     begin, happens = SCENES[row]
     room, node = begin()
     assert not room.judge.rows[row]

@@ -17,7 +17,7 @@ MUTE = Habits(commits=0.0, may_claim=False)
 """Its claims are refused; its signs of presence are not."""
 
 BLIND = Habits(commits=0.0, may_read=False)
-"""It claims, and is never told where to begin."""
+"""It claims, and never gets a position to begin at."""
 
 HOUR = 3600.0
 
@@ -44,7 +44,7 @@ def test_what_a_member_does_not_take_is_not_kept_for_it(habits: Habits) -> None:
     assert room.judge.broken == []
 
 
-def released_for_who_takes_nothing(room: Room, seconds: float) -> int:
+def releases_for_a_mute_member(room: Room, seconds: float) -> int:
     """Let two members share all, then a third show itself; return how many releases it cost."""
     enter(room, "b", IDLE)
     enter(room, "c", IDLE)
@@ -55,21 +55,21 @@ def released_for_who_takes_nothing(room: Room, seconds: float) -> int:
     return released(room) - before
 
 
-def test_what_was_handed_back_for_who_does_not_take_it_is_taken_back() -> None:
+def test_a_key_handed_back_for_a_member_that_does_not_take_it_is_taken_back() -> None:
     room = room_of(8)
-    assert 1 <= released_for_who_takes_nothing(room, 120) <= 2
+    assert 1 <= releases_for_a_mute_member(room, 120) <= 2
     assert owned(room) == {"b": 4, "c": 4}
     assert room.judge.broken == []
 
 
-def test_nobody_hands_back_over_and_over_for_who_takes_nothing() -> None:
+def test_members_do_not_hand_back_again_and_again_for_a_member_that_takes_nothing() -> None:
     room = room_of(8)
-    assert released_for_who_takes_nothing(room, HOUR) <= 2 * 6
+    assert releases_for_a_mute_member(room, HOUR) <= 2 * 6
     assert sum(owned(room).values()) >= 6
     assert room.judge.broken == []
 
 
-def test_who_can_claim_again_has_its_share_within_minutes() -> None:
+def test_a_member_that_can_claim_again_has_its_share_within_minutes() -> None:
     room = room_of(6)
     enter(room, "b", IDLE)
     late = enter(room, "a", MUTE)
@@ -81,7 +81,7 @@ def test_who_can_claim_again_has_its_share_within_minutes() -> None:
     assert room.judge.broken == []
 
 
-def test_who_starts_again_is_waited_for_at_once() -> None:
+def test_a_member_that_starts_again_is_waited_for_at_once() -> None:
     room = room_of(6)
     enter(room, "b", IDLE)
     before = enter(room, "a", MUTE)
@@ -93,7 +93,7 @@ def test_who_starts_again_is_waited_for_at_once() -> None:
     assert room.judge.broken == []
 
 
-def test_who_could_not_read_for_minutes_has_its_share_soon_after() -> None:
+def test_a_member_that_could_not_read_for_minutes_has_its_share_soon_after() -> None:
     room = room_of(6)
     enter(room, "b", IDLE)
     late = enter(room, "a", IDLE)
@@ -135,7 +135,7 @@ def test_partitions_that_a_topic_gets_are_shared_like_the_first_ones() -> None:
     assert released(room) == before
 
 
-def test_who_comes_late_has_its_first_partition_within_a_quarter_of_a_minute() -> None:
+def test_a_late_member_has_its_first_partition_within_a_quarter_of_a_minute() -> None:
     room = room_of(8)
     enter(room, "b", IDLE)
     enter(room, "c", IDLE)
@@ -165,7 +165,7 @@ def test_a_topic_that_a_member_does_not_take_is_not_kept_for_it(
     assert room.judge.broken == []
 
 
-def test_whole_topics_are_shared_by_who_takes_some() -> None:
+def test_whole_topics_are_shared_by_members_that_take_some() -> None:
     room = Room(Random(1), RoomLog(append_time=True), dict.fromkeys(TOPICS, 2))
     whole("a", room, IDLE)
     whole("b", room, IDLE)
@@ -174,7 +174,7 @@ def test_whole_topics_are_shared_by_who_takes_some() -> None:
     assert room.judge.broken == []
 
 
-def test_a_topic_is_left_for_half_a_minute_to_who_has_less() -> None:
+def test_a_topic_is_left_for_half_a_minute_to_a_member_with_less() -> None:
     room = Room(Random(1), RoomLog(append_time=True), dict.fromkeys(TOPICS, 1))
     late = whole("a", room, MUTE)
     whole("b", room, IDLE)

@@ -40,7 +40,7 @@ from tests.marshal.scenes import IDLE, enter, room_of
         (2, 4, (1,), 0, 1),
     ],
 )
-def test_what_who_takes_less_leaves_is_divided_by_the_others(
+def test_members_without_a_limit_divide_what_limited_members_leave(
     partitions: int, members: int, limits: tuple[int, ...], level: int, quota: int
 ) -> None:
     share = Share(partitions, members, limits=limits)
@@ -63,9 +63,9 @@ def test_all_is_divided_as_long_as_somebody_takes_it(seed: int) -> None:
     dice = Random(seed)
     limits = [dice.choice([None, 0, 1, 2, 3, 8]) for _ in range(dice.randint(1, 6))]
     partitions = dice.randint(0, 12)
-    told = [limit for limit in limits if limit is not None]
-    shares = [Share(partitions, len(limits), limits=told, most=limit) for limit in limits]
-    taken = partitions if None in limits else min(partitions, sum(told))
+    limited = [limit for limit in limits if limit is not None]
+    shares = [Share(partitions, len(limits), limits=limited, most=limit) for limit in limits]
+    taken = partitions if None in limits else min(partitions, sum(limited))
     assert sum(share.floor for share in shares) <= taken <= sum(share.quota for share in shares)
     assert all(share.quota - share.floor <= 1 for share in shares)
 
@@ -105,7 +105,7 @@ def owned(room: Room) -> dict[str, int]:
     return dict(Counter(node.settings.client_id for node in owners if node is not None))
 
 
-def told(node: Node, topic: str, client_id: bytes) -> int | None:
+def limit_of(node: Node, topic: str, client_id: bytes) -> int | None:
     """Return how much of a topic a client takes at most, as a member has read it."""
     limits = (log.limits.get(topic, {}) for log in node.member.logs.values())
     return next((each[client_id] for each in limits if client_id in each), None)
@@ -116,7 +116,7 @@ def test_a_member_says_how_much_it_takes_when_it_comes() -> None:
     enter(room, "a", IDLE, max_claims=1)
     other = enter(room, "b", IDLE)
     room.run(5)
-    assert told(other, "t", b"a") == 1
+    assert limit_of(other, "t", b"a") == 1
 
 
 def test_a_member_that_has_its_most_elsewhere_says_so_within_seconds() -> None:
@@ -126,7 +126,7 @@ def test_a_member_that_has_its_most_elsewhere_says_so_within_seconds() -> None:
     room.run(20)
     assert owned(room) == {"a": 2}
     mine = Counter(tp.topic for tp in room.partitions() if room.owner_of(tp) is not None)
-    assert [told(other, topic, b"a") for topic in "tu"] == [mine["t"], mine["u"]]
+    assert [limit_of(other, topic, b"a") for topic in "tu"] == [mine["t"], mine["u"]]
 
 
 def test_what_a_member_does_not_take_is_taken_by_the_others() -> None:

@@ -21,7 +21,7 @@ def term(node: Node) -> float:
 
 
 @pytest.mark.parametrize(("append_time", "seconds"), [(True, 105), (False, 89)])
-def test_among_members_that_keep_the_rules_it_depends_on_whose_time_the_log_has(
+def test_among_members_that_keep_the_rules_it_depends_on_the_clock_of_the_log(
     append_time: bool, seconds: float
 ) -> None:
     room = room_of(append_time=append_time)
@@ -32,7 +32,7 @@ def test_among_members_that_keep_the_rules_it_depends_on_whose_time_the_log_has(
 
 @pytest.mark.parametrize("append_time", [True, False])
 def test_beside_the_original_it_is_shorter_for_every_key_of_the_group(append_time: bool) -> None:
-    """Its members judge by their own clocks, and whoever has one key may claim the next one."""
+    """Its members judge by their own clocks, and the owner of one key may claim the next one."""
     room = room_of(2, append_time=append_time)
     node = enter(room, "a")
     room.run(30)

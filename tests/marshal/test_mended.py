@@ -27,7 +27,7 @@ def test_a_member_that_was_ended_claims_nothing_more() -> None:
 
 def test_a_claim_that_nobody_wants_any_more_is_not_released_at_offset_0() -> None:
     """1. The log knows no position, 2. the group has committed 20; 3. a claim is accepted after
-    the member was told to close; 4. its release said 0, and 0 to 20 were repeated."""
+    the member was asked to close; 4. its release said 0, and 0 to 20 were repeated."""
     room = room_of()
     room.committed[P0] = 20
     node = enter(room, "a")
@@ -40,7 +40,7 @@ def test_a_claim_that_nobody_wants_any_more_is_not_released_at_offset_0() -> Non
 
 def test_a_lower_commit_overtakes_a_heartbeat_that_is_under_way() -> None:
     """1. A heartbeat with 17 is written; 2. 15 is committed before it is read back; 3. a heartbeat
-    with 15 cannot take it back, and was told to be committed all the same."""
+    with 15 cannot take it back, and was reported as committed all the same."""
     room = room_of()
     node = enter(room, "a", IDLE)
     room.run(5)
@@ -109,7 +109,7 @@ def test_what_is_taken_in_the_reading_that_confirms_it_was_never_had() -> None:
 
 
 @pytest.mark.parametrize("offset", [7, 3])
-def test_a_commit_that_the_release_carries_is_told_as_done(offset: int) -> None:
+def test_a_commit_that_the_release_carries_is_answered_as_done(offset: int) -> None:
     """1. It is asked for; 2. its partition is given up before a heartbeat has it."""
     room = room_of()
     node = enter(room, "a", IDLE)
@@ -217,7 +217,7 @@ def test_at_most_once_a_release_at_the_end_of_a_cut_log_repeats_nothing() -> Non
 
 
 def test_a_topic_had_whole_keeps_its_lock_until_the_rest_is_released() -> None:
-    """The lock is released last: who has it next must not meet an owner of the rest."""
+    """The lock is released last: its next owner must not meet an owner of the rest."""
     room = room_of(4)
     first = enter(room, "a", whole_topics=True)
     room.run(10)
@@ -242,7 +242,7 @@ def test_one_after_the_other_is_claimed_until_all_are() -> None:
     assert len(node.member.holdings.claims) == 4
 
 
-def test_a_position_is_no_commit_of_who_commits_at_most_once() -> None:
+def test_a_member_that_commits_at_most_once_may_not_commit_a_position() -> None:
     """Positions are committed before their records are handed out; nothing takes them back."""
     room = room_of()
     node = enter(room, "a", Habits(), guarantee=Guarantee.AT_MOST_ONCE)
@@ -255,7 +255,7 @@ def test_a_position_is_no_commit_of_who_commits_at_most_once() -> None:
 
 
 @pytest.mark.parametrize("guarantee", Guarantee)
-def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_nothing(
+def test_a_member_that_reads_its_claim_and_that_of_a_later_owner_at_once_commits_nothing(
     guarantee: Guarantee,
 ) -> None:
     """1. A member stops reading; 2. its probe, or its heartbeat, is appended, and behind it the
@@ -284,7 +284,9 @@ def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_no
 
 
 @pytest.mark.slow
-def test_who_reads_heartbeats_while_the_time_of_the_log_stands_still_claims_nothing() -> None:
+def test_a_member_claims_nothing_of_a_beating_owner_while_the_time_of_the_log_stands_still() -> (
+    None
+):
     """1. A broker's clock steps back by ten minutes; 2. the time of the log stands still; 3. the
     others took the claim of a living owner for expired, and claimed its key again and again."""
     room = room_of()

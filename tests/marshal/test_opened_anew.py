@@ -1,4 +1,4 @@
-"""A log is opened again, and says who has what now."""
+"""A log is opened again, and shows which client has what now."""
 
 from kgroup.marshal.events import LogOpened
 from kgroup.marshal.standing import Standing
@@ -8,7 +8,7 @@ from tests.marshal.scenes import P0, enter, heard_of, room_of
 
 
 def opened(node: Node, standing: Standing) -> LogOpened:
-    """Return what is told of a log in which only one key stands otherwise than before."""
+    """Return the event of a log in which only one key stands otherwise than before."""
     log = node.member.logs[0]
     return LogOpened(
         0,

@@ -76,13 +76,13 @@ def test_a_heartbeat_holds_for_two_minutes_of_the_log(waited: int, owner: str | 
     assert log.owner == owner
 
 
-def test_what_is_told_of_a_claim_does_not_change_with_it() -> None:
+def test_a_reported_standing_does_not_change_with_the_claim() -> None:
     """TestClaimNotMutable."""
     log = Log()
     log.beat(US, 3)
-    told = standing_of(log.state)
+    standing = standing_of(log.state)
     log.beat(US, 9)
-    assert (told.offset, log.state.offset) == (3, 9)
+    assert (standing.offset, log.state.offset) == (3, 9)
 
 
 def test_claims_of_another_group_are_not_ours() -> None:
@@ -93,7 +93,7 @@ def test_claims_of_another_group_are_not_ours() -> None:
     assert log.world.keys[Key(b"elsewhere", b"t", 0)].owned
 
 
-def test_a_claim_of_a_free_key_is_told_of_and_makes_an_owner() -> None:
+def test_a_claim_of_a_free_key_is_reported_and_makes_an_owner() -> None:
     """TestClaimPartition."""
     log = Log()
     assert log.claim(US) is Verdict.ACCEPTED
@@ -156,7 +156,7 @@ def test_a_key_is_ours_in_our_group_for_that_key_and_until_it_is_released() -> N
 
 
 def test_what_was_given_back_for_another_is_left_to_it_for_half_a_minute() -> None:
-    """TestUnhealthyReclaim: a minute there, by the clock of who released. 1. One has all three; 2.
+    """TestUnhealthyReclaim: a minute there, by the releaser's clock. 1. One has all three; 2.
     a second one shows itself, and claims nothing; 3. the first gives one back for its share, and
     leaves it alone until the second counts for what it has."""
     room = room_of(3)

@@ -1,4 +1,4 @@
-"""Who is there because of keys that it owns: kept as records move keys, whatever else there is."""
+"""Members are present while they own keys: kept as records move keys, whatever else there is."""
 
 import random
 
@@ -58,14 +58,14 @@ def test_owner_counts_as_present_until_its_last_claim_expires() -> None:
     assert log.say(RELEASE, "A", 2).presence == {}
 
 
-def test_who_claims_anew_for_less_is_there_for_less() -> None:
+def test_a_member_that_claims_anew_for_a_shorter_time_is_present_for_that_time() -> None:
     log = Log()
     log.say(CLAIM, "A", 0, interval=60)
     log.say(CLAIM, "A", 1, interval=20)
     assert log.say(CLAIM, "A", 0, at=120, interval=10).presence == {"t": {b"A": until(140)}}
 
 
-def test_whose_last_key_another_takes_is_not_there() -> None:
+def test_a_member_whose_last_key_another_takes_is_not_present() -> None:
     log = Log()
     log.say(CLAIM, "A", interval=20)
     assert log.say(CLAIM, "B", at=40, interval=20).presence == {"t": {b"B": until(80)}}
@@ -92,7 +92,7 @@ def test_what_one_key_does_costs_the_same_however_many_keys_others_have() -> Non
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_who_is_there_is_what_a_look_at_all_keys_would_say(seed: int) -> None:
+def test_presence_equals_what_a_look_at_all_keys_shows(seed: int) -> None:
     dice, log, at = random.Random(seed), Log(), 0
     for _ in range(80):
         at += dice.choice((0, 0, 1, 5, 30))

@@ -1,9 +1,9 @@
 """Faults that drawn logs and rooms do not show: the tests that are about each find it.
 
 A drawn log never loses its tail, and members take any number of partitions, unless limits are
-asked for. So what a limit comes to, and that nobody is believed who names a claim that does not
-stand before it, is planted here, one fault in one process, and the named test has to fail in it;
-most of those of limits are shown by a room, too, whose members have them.
+asked for. So faults of limits, and of messages that name a claim that does not stand before them,
+are planted here, one fault in one process, and the named test has to fail in it; a room whose
+members have limits shows most faults of limits, too.
 """
 
 import subprocess
@@ -41,7 +41,7 @@ class Planted(NamedTuple):
 
 
 _FAR_EPOCH = "test_world.py::test_a_claim_that_does_not_stand_before_is_not_believed"
-_DIVIDED = "test_limits.py::test_what_who_takes_less_leaves_is_divided_by_the_others"
+_DIVIDED = "test_limits.py::test_members_without_a_limit_divide_what_limited_members_leave"
 
 PLANTED = (
     Planted(

@@ -57,7 +57,7 @@ def test_member_stopped_past_the_end_of_its_claim_hands_out_nothing_on_waking(pa
     assert room.judge.broken == []
 
 
-def test_who_is_cut_off_from_the_log_stops_before_anybody_else_begins() -> None:
+def test_a_member_that_is_cut_off_from_the_log_stops_before_another_begins() -> None:
     """Scenario 10."""
     room = room_of()
     node = enter(room, "a")

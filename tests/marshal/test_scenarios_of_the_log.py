@@ -1,4 +1,4 @@
-"""Stories of a log of claims: races, retries, late heartbeats, wrong clocks, and who comes late.
+"""Stories of a log of claims: races, retries, late heartbeats, wrong clocks, and late readers.
 
 Each has the number it has among the scenarios; those of whole members beside it are in
 `test_scenarios`.
@@ -35,7 +35,7 @@ def test_of_two_claims_in_one_batch_the_lower_offset_wins_for_every_reader(reade
         columns = columns_of(log.rows)
         view.catch_up(columns, columns.raw_rows())
     else:
-        rows = [(at, stamp, None, value, (*told,)) for at, stamp, value, told in log.rows]
+        rows = [(at, stamp, None, value, (*headers,)) for at, stamp, value, headers in log.rows]
         pieces = [rows] if readers == "from the end" else [[row] for row in rows]
         reads = [one for piece in pieces for one in view.read(piece, piece[-1][0] + 1).reads]
         assert [one.verdict for one in reads] == [Verdict.ACCEPTED, Verdict.REFUSED]
@@ -46,7 +46,9 @@ def test_of_two_claims_in_one_batch_the_lower_offset_wins_for_every_reader(reade
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_who_loses_a_race_of_claims_hands_out_nothing_and_leaves_the_key_alone(seed: int) -> None:
+def test_the_loser_of_a_race_of_claims_hands_out_nothing_and_leaves_the_key_alone(
+    seed: int,
+) -> None:
     """Scenario 2: nobody has read of the other's claim when it writes its own."""
     room = room_of(seed=seed)
     room.fates = [Fate((2.0,))] * 6  # of their signs of presence and their claims
@@ -106,7 +108,7 @@ def test_a_member_all_of_whose_messages_are_stored_twice_does_what_it_does_once(
 
 
 def a_life(guarantee: Guarantee, appended: tuple[float, ...]) -> tuple[Node, Room]:
-    """Have a member come, read and leave, each of whose messages is stored like this."""
+    """Have a member come, read and leave; each of its messages is stored like this."""
     room = room_of()
     room.fates = [Fate(appended)] * 10_000
     node = enter(room, "a", guarantee=guarantee)
@@ -215,7 +217,7 @@ def test_by_the_senders_time_a_clock_that_jumps_ahead_takes_what_somebody_has(
     twice = set(offsets_of(victim)) & set(offsets_of(other))
     once = guarantee is Guarantee.AT_MOST_ONCE
     assert twice == (set() if once else {*range(logged, offsets_of(victim)[-1] + 1)})
-    assert not [each for each in room.judge.broken if "twice" in each or "passed over" in each]
+    assert not [each for each in room.judge.broken if "twice" in each or "skipped" in each]
 
 
 @pytest.mark.slow
@@ -234,15 +236,15 @@ def test_by_the_senders_time_a_clock_that_falls_back_loses_its_own_claims(
     room.run(300)
     assert heard_of(victim, ChangeKind.LOST) == [P0]
     assert room.owner_of(P0) is other
-    assert not [each for each in room.judge.broken if "twice" in each or "passed over" in each]
+    assert not [each for each in room.judge.broken if "twice" in each or "skipped" in each]
 
 
-# -- who comes late ------------------------------------------------------------------------------
+# -- late readers --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("window", [120, 240, HOUR])
 @pytest.mark.parametrize("zombie_first", [True, False])
-def test_who_comes_late_never_takes_a_live_key_while_a_zombie_writes(
+def test_a_late_reader_never_takes_a_live_key_while_a_zombie_writes(
     window: int, zombie_first: bool
 ) -> None:
     """Scenario 22: 1. A is taken over from; 2. it goes on writing; 3. a reader knows only the last
@@ -262,7 +264,7 @@ def test_who_comes_late_never_takes_a_live_key_while_a_zombie_writes(
 
 @pytest.mark.parametrize(("silence", "then"), [(119, Verdict.REFUSED), (120, Verdict.ACCEPTED)])
 @pytest.mark.parametrize("window", [120, 240, HOUR])
-def test_who_comes_late_waits_for_the_end_of_a_zombie_and_no_longer(
+def test_a_late_reader_waits_for_the_end_of_a_zombie_and_no_longer(
     window: int, silence: int, then: Verdict
 ) -> None:
     """Scenario 22: the owner is dead, and what a reader sees of the zombie it must believe."""

@@ -58,7 +58,7 @@ def new_view() -> LogView:
 
 
 def new_view_of(story: Story) -> LogRead:
-    """Return what somebody hears who reads a whole story at once."""
+    """Return what a reader of a whole story at once gets."""
     return new_view().read(story.rows, len(story.rows))
 
 
@@ -66,7 +66,7 @@ def until(seconds: int) -> int:
     return (START + seconds) * 1000
 
 
-def test_a_record_about_a_key_is_told_with_what_the_key_became() -> None:
+def test_a_record_about_a_key_is_reported_with_what_the_key_became() -> None:
     story = Story()
     (read,) = story.say(Kind.CLAIMING_PARTITION).reads
     assert (read.tp, read.kind, read.verdict) == (KEY, Kind.CLAIMING_PARTITION, Verdict.ACCEPTED)
@@ -89,7 +89,7 @@ def test_records_of_other_groups_move_the_position_and_the_time_only() -> None:
 
 
 @pytest.mark.parametrize("value", [None, b"", b"garbage", b"x" * 100_000, b"Heartbeat/1/1/i/c/g"])
-def test_what_is_no_message_is_counted_and_told_of_nobody(value: bytes | None) -> None:
+def test_what_is_no_message_is_counted_and_reported_of_no_client(value: bytes | None) -> None:
     view = new_view()
     read = view.read([(0, -1, None, value, ())], 1)
     assert (read.reads, read.next_offset) == ((), 1)
@@ -102,7 +102,7 @@ def test_a_topic_that_is_no_text_is_no_topic() -> None:
     assert story.view.opened(frozenset({"t"}), 1).keys == {}
 
 
-def test_all_keys_of_the_group_are_told_when_the_log_is_open() -> None:
+def test_all_keys_of_the_group_are_reported_when_the_log_is_open() -> None:
     story = Story()
     story.say(Kind.CLAIMING_PARTITION)
     story.say(Kind.CLAIMING_PARTITION, group=b"other")
@@ -113,10 +113,10 @@ def test_all_keys_of_the_group_are_told_when_the_log_is_open() -> None:
     assert (opened.time, opened.since) == (until(0), until(0))
 
 
-# -- who is there --------------------------------------------------------------------------------
+# -- presence ------------------------------------------------------------------------------------
 
 
-def test_who_shows_itself_is_there_for_two_of_its_intervals() -> None:
+def test_a_member_that_shows_itself_is_present_for_two_of_its_intervals() -> None:
     story = Story()
     assert story.shows("A").presence == {"t": {b"A": until(120)}}
     assert story.shows("B", interval=10).presence["t"] == {b"A": until(120), b"B": until(20)}
@@ -124,7 +124,7 @@ def test_who_shows_itself_is_there_for_two_of_its_intervals() -> None:
     assert story.shows("A").presence["t"] == {b"A": until(140)}
 
 
-def test_who_shows_itself_makes_no_key() -> None:
+def test_a_sign_of_presence_makes_no_key() -> None:
     story = Story()
     assert story.shows("A").reads == ()
     assert (story.view.world.keys, story.view.opened(frozenset(), 1).keys) == ({}, {})
@@ -146,7 +146,7 @@ def test_owner_counts_as_present_until_its_claim_expires() -> None:
     assert read.presence == {"t": {b"A": until(35)}}
 
 
-def test_who_released_its_last_key_is_not_there_unless_it_shows_itself() -> None:
+def test_a_member_without_a_key_is_present_only_when_it_shows_itself() -> None:
     story = Story()
     story.say(Kind.CLAIMING_PARTITION)
     story.say(Kind.CLAIMING_PARTITION, partition=1)
@@ -156,7 +156,7 @@ def test_who_released_its_last_key_is_not_there_unless_it_shows_itself() -> None
     assert story.shows("A").presence == {"t": {b"A": until(120)}}
 
 
-def test_while_nobody_comes_or_goes_the_same_object_is_told() -> None:
+def test_while_nobody_comes_or_goes_the_same_object_is_returned() -> None:
     story = Story()
     first = story.shows("A").presence
     assert story.say(Kind.CLAIMING_PARTITION, group=b"other").presence is first
@@ -173,7 +173,7 @@ def test_signs_that_are_over_are_forgotten() -> None:
 
 
 def short_of_one() -> Story:
-    """Return a story in which B leaves what A has released to A, who has more."""
+    """Return a story in which B leaves what A has released to A, which has more."""
     story = Story()
     story.shows("A")
     story.shows("B")
@@ -226,7 +226,7 @@ def test_a_claim_in_vain_says_that_its_sender_takes_part() -> None:
     assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].skipped_until == -1
 
 
-def test_a_claim_in_vain_says_nothing_of_who_claimed_and_did_not_begin() -> None:
+def test_a_claim_in_vain_says_nothing_of_a_member_that_claimed_and_did_not_begin() -> None:
     story = skipped()
     story.say(Kind.CLAIMING_PARTITION, "B", partition=5)
     assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].skipped_until == until(630)
@@ -298,7 +298,7 @@ def test_what_a_sign_said_is_over_with_it_though_its_sender_owns_something() -> 
 
 
 @pytest.mark.slow
-def test_who_is_there_follows_from_the_records_however_they_were_read() -> None:
+def test_presence_follows_from_the_records_however_they_were_read() -> None:
     story, view = long_story(), new_view()
     columns = columns_of([(*row[:2], *row[3:]) for row in story.rows])
     for row in story.rows:

@@ -1,4 +1,4 @@
-"""Who works on how many keys: a claim of what was free for long costs the same in any log."""
+"""How many keys each client works on: a claim of a long free key costs the same in any log."""
 
 import random
 from collections import Counter
@@ -107,18 +107,18 @@ def test_what_is_kept_is_what_a_look_at_all_keys_would_say(seed: int) -> None:
 
 
 class Twice:
-    """Two worlds of one log: one is told record by record, the other reads what is stored."""
+    """Two worlds of one log: one applies record by record, the other reads what is stored."""
 
     def __init__(self, *, append_time: bool) -> None:
         self.rules = WorldRules(append_time=append_time, complete=True)
-        self.told, self.read = World(self.rules), World(self.rules)
+        self.single, self.read = World(self.rules), World(self.rules)
         self.rows = list[tuple[int, int, bytes, Headers]]()
 
     def say(self, kind: Kind, at: int, who: bytes, partition: int, topic: bytes = b"t") -> None:
-        state = self.told.keys.get(Key(b"g", topic, partition))
+        state = self.single.keys.get(Key(b"g", topic, partition))
         epoch = state.epoch if state and kind is not CLAIM else None
         self.rows.append(record(len(self.rows), kind, at, who, partition, epoch, topic))
-        self.told.apply(*self.rows[-1])
+        self.single.apply(*self.rows[-1])
 
     def begin(self, at: int, who: bytes, partition: int) -> None:
         self.say(CLAIM, at, who, partition)
@@ -131,7 +131,7 @@ class Twice:
         reader = CatchUp(alone)
         for row in columns.raw_rows():
             reader.fold(columns, [row])
-        return self.read.digest() == self.told.digest() == alone.digest()
+        return self.read.digest() == self.single.digest() == alone.digest()
 
 
 @pytest.mark.parametrize("append_time", [True, False])
@@ -146,7 +146,7 @@ def test_both_ways_of_reading_count_an_owner_that_goes_on_after_its_claim_expire
         for each in (b"a", b"b", b"c"):
             if dice.random() < 0.5:
                 log.say(BEAT, at, each, 0, b"t~members")
-        for key, state in log.told.keys.items():
+        for key, state in log.single.keys.items():
             if state.owned and state.client_id == who and dice.random() < 0.6:
                 late = 0 if append_time else dice.choice([0, 0, 0, 10, 130])
                 kind = dice.choice([BEAT] * 9 + [RELEASE])

@@ -1,4 +1,4 @@
-"""Who owns a key: the rules by which kgroup reads a log of claims."""
+"""The owner of a key: the rules by which kgroup reads a log of claims."""
 
 from collections.abc import Callable
 
@@ -43,7 +43,7 @@ def test_a_key_is_free_two_minutes_after_its_owners_last_heartbeat(silence: int,
     assert log.owner == then
 
 
-def test_who_takes_a_key_over_begins_where_its_owner_was() -> None:
+def test_a_member_that_takes_a_key_over_begins_where_its_owner_was() -> None:
     log = owned_by_a()
     log.wait(120)
     log.claim(B)
@@ -199,7 +199,7 @@ def test_a_release_under_an_earlier_epoch_is_void() -> None:
     assert log.owner == "A"
 
 
-def test_a_probe_tells_who_owns_the_key_and_changes_nothing() -> None:
+def test_a_probe_shows_the_owner_of_the_key_and_changes_nothing() -> None:
     log = owned_by_a()
     before = log.state
     assert (log.probe(A, 20), log.probe(B, 20)) == (Verdict.PROBED, Verdict.VOID)
@@ -251,7 +251,7 @@ def test_where_a_pause_was_ended_is_known_also_when_one_stands_behind_it() -> No
 # -- reading from the middle ---------------------------------------------------------------------
 
 
-def test_who_begins_in_the_middle_gives_a_key_to_nobody_before_two_minutes_of_silence() -> None:
+def test_a_reader_from_the_middle_gives_a_key_away_only_after_two_minutes_of_silence() -> None:
     log = Log(complete=False, first=500)
     assert log.claim(B) is Verdict.REFUSED
     log.wait(119)
@@ -261,7 +261,7 @@ def test_who_begins_in_the_middle_gives_a_key_to_nobody_before_two_minutes_of_si
     assert log.claim(B) is Verdict.ACCEPTED
 
 
-def test_who_begins_in_the_middle_never_takes_from_an_owner_that_beats() -> None:
+def test_a_reader_from_the_middle_never_takes_from_an_owner_that_beats() -> None:
     log = Log(complete=False, first=500)
     for _ in range(10):
         log.wait(60)
@@ -348,7 +348,7 @@ def test_a_header_that_is_nonsense_makes_the_record_nonsense(header: tuple[str, 
 def test_a_claim_that_does_not_stand_before_is_not_believed(
     say: Callable[[Log, Peer, int, int], Verdict | Reject], ahead: int
 ) -> None:
-    """1. The log loses its tail, and a claim with it; 2. who made it goes on."""
+    """1. The log loses its tail, and a claim with it; 2. the claimant goes on."""
     log = owned_by_a()
     before = repr(log.state)
     for peer in (B, A):

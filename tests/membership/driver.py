@@ -71,7 +71,7 @@ class Plain:
 
 @dataclass
 class Writing(Plain):
-    """One whose members make user data: `made`, which is raised when it is an error."""
+    """An assignor with user data of members: `made`, which is raised when it is an error."""
 
     made: object = None
     asked: list[tuple[Any, int | None]] = field(default_factory=list)

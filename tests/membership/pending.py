@@ -1,4 +1,4 @@
-"""The pending commits of a member that is driven by hand: asked for, sent, answered, told."""
+"""The pending commits of a member that is driven by hand: asked for, sent, answered, reported."""
 
 from collections.abc import Mapping
 
@@ -48,7 +48,7 @@ class PendingQueue:
         return flight
 
     def answer(self, flight: CommitFlight, **codes: int) -> CommitVerdict:
-        """Have it answered, 0 for whatever is not named, and everybody told."""
+        """Have it answered, 0 for whatever is not named, and outcomes reported."""
         response = answer(flight.request, codes)
         verdict = self.pending.answered(flight, response, self.driven.member)
         if verdict.rejected is not None:
@@ -74,7 +74,7 @@ class PendingQueue:
             for step in self.pending.take_steps()
         ]
 
-    def told(self) -> list[int]:
+    def reported(self) -> list[int]:
         """Serials of those that hear now."""
         return [each.serial for each in self.pending.take_done()]
 

@@ -133,24 +133,24 @@ def test_the_pause_leaves_the_round_its_time() -> None:
     assert slow.member.settings.round_backoff_max == REBALANCE / 4
 
 
-def test_a_cause_is_told_once_and_another_one_again() -> None:
+def test_a_cause_is_reported_once_and_another_one_again() -> None:
     member = failing()
     fail_again(member)
     fail_again(member, AssignorError("zone", ["gave t-0 twice"]))
     other = AssignmentError("the coordinator listed a member id twice: ['a']")
     fail_again(member, other)
-    told = member.did(Tell)
-    assert {each.note for each in told} == {Note.ROUND_FAILED}
-    assert [each.detail for each in told] == [str(FAILURE), str(other)]
+    warnings = member.did(Tell)
+    assert {each.note for each in warnings} == {Note.ROUND_FAILED}
+    assert [each.detail for each in warnings] == [str(FAILURE), str(other)]
 
 
-def test_only_foreign_code_that_raised_is_told_with_its_place() -> None:
+def test_only_foreign_code_that_raised_is_reported_with_its_place() -> None:
     assert [each.error for each in failing().did(Tell)] == [None]
     member = failing(ValueError("I cannot"))
-    (told,) = member.did(Tell)
-    assert isinstance(told.error, AssignorError)
-    assert told.error.offences == ("raised ValueError('I cannot')",)
-    assert isinstance(told.error.__cause__, ValueError)
+    (warning,) = member.did(Tell)
+    assert isinstance(warning.error, AssignorError)
+    assert warning.error.offences == ("raised ValueError('I cannot')",)
+    assert isinstance(warning.error.__cause__, ValueError)
 
 
 def test_the_snapshot_shows_one_error_for_one_cause_until_a_round_is_assigned() -> None:

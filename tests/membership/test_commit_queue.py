@@ -1,4 +1,4 @@
-"""The commits of one member that wait: what is sent, what is sent again, and who hears what."""
+"""The commits of one member that wait: what is sent, what is sent again, and its outcomes."""
 
 import copy
 
@@ -63,7 +63,7 @@ def test_what_is_tried_again_does_not_overtake_what_came_later() -> None:
     flight = queue.send()
     queue.submit(t_0=6)
     assert queue.answer(flight, t_0=MOVED).again
-    assert queue.next() is None, "it is not known who coordinates"
+    assert queue.next() is None, "the coordinator is not known"
     queue.driven.on(Tick(), after=queue.driven.deadline - queue.driven.now)
     queue.driven.found()
     assert offsets(queue.send()) == {"t-0": 6}
@@ -117,7 +117,7 @@ def test_a_commit_under_an_ended_claim_is_refused_and_nothing_is_sent() -> None:
     submission = queue.submit_claims({over: 5})
     assert submission.done
     assert status(submission) is CommitStatus.REFUSED
-    assert queue.told() == [1]
+    assert queue.reported() == [1]
     assert queue.steps() == [(1, _ERROR, 5, 1)], "it was never asked for"
     assert queue.next() is None
 
@@ -131,7 +131,7 @@ def test_a_claim_that_ends_while_its_commit_waits_is_not_committed() -> None:
     assert queue.next() is None
     assert status(later) is CommitStatus.REFUSED
     queue.answer(flight)
-    assert queue.told() == [1, 2]
+    assert queue.reported() == [1, 2]
 
 
 # -- what is sent again -------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_a_partition_the_answer_leaves_out_is_unknown() -> None:
         queue.send(), OffsetCommitResponse(topics=()), queue.driven.member
     )
     assert (verdict.again, status(submission)) == (False, CommitStatus.UNKNOWN)
-    assert queue.told() == [1]
+    assert queue.reported() == [1]
 
 
 def test_what_could_not_be_written_is_refused() -> None:
@@ -209,7 +209,7 @@ def test_what_could_not_be_written_is_refused() -> None:
     queue.pending.not_sent(queue.send(), "no version has it", queue.driven.member)
     (outcome,) = submission.outcome.partitions.values()
     assert (outcome.status, outcome.reason) == (CommitStatus.REFUSED, "no version has it")
-    assert queue.told() == [1]
+    assert queue.reported() == [1]
 
 
 def test_an_answer_after_the_failure_changes_nothing() -> None:
@@ -269,7 +269,7 @@ def test_what_is_in_flight_is_left_to_its_answer_past_the_deadline() -> None:
     assert submission.outcome.ok
 
 
-def test_what_waits_for_another_try_is_told_when_its_partition_is_given_up() -> None:
+def test_what_waits_for_another_try_is_answered_when_its_partition_is_given_up() -> None:
     queue = PendingQueue()
     queue.submit(t_0=5, t_1=1)
     queue.answer(queue.send(), t_0=LOADING, t_1=LOADING)
@@ -302,7 +302,7 @@ def test_giving_up_refuses_what_waits_and_does_not_know_of_what_is_in_flight() -
     queue.pending.give_up("the member has left", queue.driven.member)
     assert status(first) is CommitStatus.UNKNOWN
     assert status(second, "t-1") is CommitStatus.REFUSED
-    assert queue.told() == [1, 2]
+    assert queue.reported() == [1, 2]
     assert queue.answer(flight) == CommitVerdict()
 
 
@@ -312,22 +312,22 @@ def test_what_is_submitted_after_giving_up_is_refused_with_the_reason() -> None:
     submission = queue.submit(t_0=5)
     (outcome,) = submission.outcome.partitions.values()
     assert (outcome.status, outcome.reason) == (CommitStatus.REFUSED, "the member has left")
-    assert queue.told() == [1]
+    assert queue.reported() == [1]
     assert queue.next() is None
 
 
-# -- who hears what -----------------------------------------------------------------------------
+# -- outcomes -----------------------------------------------------------------------------------
 
 
-def test_outcomes_are_told_in_order_of_submission() -> None:
+def test_outcomes_are_reported_in_order_of_submission() -> None:
     queue = PendingQueue()
     queue.submit(t_0=1, t_1=1)
     queue.submit(t_0=2)
     queue.submit_claims({Claim(TopicPartition("t", 3), 99): 3})
     queue.answer(queue.send(), t_1=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    assert queue.told() == [], "the first of them is not done"
+    assert queue.reported() == [], "the first of them is not done"
     queue.answer(queue.send())
-    assert queue.told() == [1, 2, 3]
+    assert queue.reported() == [1, 2, 3]
     assert queue.pending.waiting == ()
 
 
@@ -335,9 +335,9 @@ def test_nothing_submitted_is_done_at_once_in_its_turn() -> None:
     queue = PendingQueue()
     queue.submit(t_0=1)
     assert queue.submit().done
-    assert queue.told() == []
+    assert queue.reported() == []
     queue.answer(queue.send())
-    assert queue.told() == [1, 2]
+    assert queue.reported() == [1, 2]
 
 
 def test_one_refused_partition_does_not_hide_the_others() -> None:
@@ -349,7 +349,7 @@ def test_one_refused_partition_does_not_hide_the_others() -> None:
     assert status(submission, "t-1") is CommitStatus.REFUSED
 
 
-def test_each_step_is_told_once_and_names_what_was_submitted() -> None:
+def test_each_step_is_reported_once_and_names_what_was_submitted() -> None:
     queue = PendingQueue()
     queue.submit(t_0=5, t_1=1)
     queue.submit(t_0=6)
@@ -383,4 +383,4 @@ def test_a_copy_goes_its_own_way() -> None:
     other.failed(flight, "the connection broke", queue.driven.member)
     assert [status(each) for each in other.take_done()] == [CommitStatus.UNKNOWN]
     queue.answer(flight)
-    assert (status(submission), queue.told()) == (CommitStatus.COMMITTED, [1])
+    assert (status(submission), queue.reported()) == (CommitStatus.COMMITTED, [1])

@@ -84,7 +84,7 @@ def woken(answer: Answer, code: ErrorCode, *, instance: str | None = "i-1", afte
 
 @ANSWERS
 @pytest.mark.parametrize("instance", [None, "i-1"])
-def test_who_wakes_beyond_its_lease_and_is_unknown_does_not_join_under_the_dead_id(
+def test_an_unknown_member_that_wakes_beyond_its_lease_does_not_join_under_the_dead_id(
     answer: Answer, instance: str | None
 ) -> None:
     member = woken(answer, UNKNOWN, instance=instance, after=SESSION + 1)
@@ -94,7 +94,7 @@ def test_who_wakes_beyond_its_lease_and_is_unknown_does_not_join_under_the_dead_
 
 
 @ANSWERS
-def test_who_wakes_beyond_its_lease_and_is_fenced_asks_for_nothing_more(answer: Answer) -> None:
+def test_a_fenced_member_that_wakes_beyond_its_lease_asks_for_nothing_more(answer: Answer) -> None:
     member = woken(answer, FENCED, after=SESSION + 1)
     member.expect(MemberState.FENCED)
     (raised,) = member.did(Raise)
@@ -105,14 +105,14 @@ def test_who_wakes_beyond_its_lease_and_is_fenced_asks_for_nothing_more(answer: 
 
 @ANSWERS
 @pytest.mark.parametrize("instance", [None, "i-1"])
-def test_who_wakes_beyond_its_poll_interval_too_is_out_and_keeps_no_dead_id(
+def test_an_unknown_member_that_wakes_beyond_its_poll_interval_is_out_and_drops_the_dead_id(
     answer: Answer, instance: str | None
 ) -> None:
     """The JoinGroup that follows from the answer is given up by the poll interval, in one step."""
     member = woken(answer, UNKNOWN, instance=instance, after=REBALANCE + 1)
     member.expect(MemberState.DORMANT)
     assert member.sent(JoinGroupRequest) == []
-    assert member.sent(LeaveGroupRequest) == [], "nobody knows who would leave"
+    assert member.sent(LeaveGroupRequest) == [], "without an id nobody can leave"
     assert member.calls() == [(ChangeKind.LOST, partitions("t-0"))]
     member.settle()
     member.on(Polled())
@@ -141,7 +141,7 @@ def test_a_refusal_of_an_older_generation_does_not_come_before_the_lease() -> No
     assert member.member.identity.member_id == "m-1"
 
 
-def test_who_hands_back_what_it_dropped_is_told_once_that_it_is_unknown() -> None:
+def test_a_member_that_hands_back_what_it_dropped_hears_once_that_it_is_unknown() -> None:
     member = Driven(settings(instance="i-1")).join("t-0")
     refused = CommitRejected(Reaction.LOSE_MEMBER, of(member), UNKNOWN)
     member.on(Subscribed(frozenset("u")))

@@ -1,4 +1,4 @@
-"""Who is fenced as long as it has its id hears it: no JoinGroup takes the place back.
+"""A member that is fenced under its id hears of it: no JoinGroup takes the place back.
 
 1. A static member has unsubscribed, and on_revoked runs; a heartbeat, or a commit, is out. 2. A
 twin has taken its place (KIP-345). 3. The lease ends, or the coordinator is lost: the old answers
@@ -142,11 +142,11 @@ def given_up(way: Way, question: Question, *, instance: str | None = "i-1") -> t
     return member, answer
 
 
-# -- who is fenced --------------------------------------------------------------------------------
+# -- members that are fenced ----------------------------------------------------------------------
 
 
 @WAYS
-def test_who_is_fenced_late_ends_and_does_not_take_the_place_back(
+def test_a_member_that_is_fenced_late_ends_and_does_not_take_the_place_back(
     way: Way, question: Question
 ) -> None:
     member, answer = given_up(way, question)
@@ -160,7 +160,7 @@ def test_who_is_fenced_late_ends_and_does_not_take_the_place_back(
 
 
 @BEFORE
-def test_who_is_fenced_late_while_it_closes_ends_like_any_other_and_sends_nothing(
+def test_a_closing_member_that_is_fenced_late_ends_normally_and_sends_nothing(
     question: Question,
 ) -> None:
     member, answer = given_up(out_of_its_lease, question)
@@ -174,7 +174,7 @@ def test_who_is_fenced_late_while_it_closes_ends_like_any_other_and_sends_nothin
 
 
 @BEFORE
-def test_who_wakes_beyond_the_limit_of_handing_back_hears_of_its_twin_before_it_joins(
+def test_a_member_that_wakes_beyond_the_limit_of_handing_back_is_fenced_before_it_joins(
     question: Question,
 ) -> None:
     """1. on_revoked hangs, and the application subscribes again; 2. the process stands still; 3. it
@@ -220,7 +220,7 @@ def test_a_commit_that_is_refused_late_for_another_reason_moves_nothing() -> Non
 
 
 @BEFORE
-def test_whom_the_coordinator_enters_in_a_generation_again_no_older_answer_fences(
+def test_an_older_answer_does_not_fence_a_member_that_entered_a_generation_again(
     question: Question,
 ) -> None:
     """1. A coordinator fences a member, slowly; 2. it dies before any of that is in its log; 3. its
@@ -239,7 +239,7 @@ def test_whom_the_coordinator_enters_in_a_generation_again_no_older_answer_fence
 
 @BEFORE
 def test_no_older_answer_fences_from_the_answer_to_the_join_on(question: Question) -> None:
-    """It does not wait for SyncGroup: whose JoinGroup is answered under its id has the place."""
+    """It does not wait for SyncGroup: a member has its place once its JoinGroup is answered."""
     member = joined()
     answer = question(member)
     member.on(Tick(), after=SESSION)
@@ -256,7 +256,7 @@ def test_no_older_answer_fences_from_the_answer_to_the_join_on(question: Questio
 def test_a_fence_for_an_id_that_was_dropped_is_its_own_joins_doing(
     question: Question,
 ) -> None:
-    """1. A heartbeat, or a second commit, is out; 2. a commit is told that nobody knows the id;
+    """1. A heartbeat, or a second commit, is out; 2. a commit is answered UNKNOWN_MEMBER_ID;
     3. the member joins without one, which ends the old id; 4. the other arrives after that."""
     member = joined()
     answer = question(member)
@@ -273,7 +273,7 @@ def test_a_fence_for_an_id_that_was_dropped_is_its_own_joins_doing(
 
 
 @BEFORE
-def test_who_is_out_of_the_group_has_no_place_that_a_twin_could_have_taken(
+def test_a_member_that_is_out_of_the_group_cannot_be_fenced(
     question: Question,
 ) -> None:
     member, answer = given_up(out_of_its_lease, question)
@@ -285,7 +285,7 @@ def test_who_is_out_of_the_group_has_no_place_that_a_twin_could_have_taken(
     assert member.effects == []
 
 
-def test_who_is_back_under_another_id_waits_for_no_heartbeat_of_the_former_one() -> None:
+def test_a_member_that_is_back_under_another_id_waits_for_no_heartbeat_of_the_former_one() -> None:
     """1. A heartbeat is out; 2. it unsubscribes, and subscribes again; 3. its JoinGroup without an
     id is answered with another, in the generation that stands; 4. the next heartbeat is due."""
     member = joined()
@@ -307,7 +307,7 @@ def test_who_is_back_under_another_id_waits_for_no_heartbeat_of_the_former_one()
     assert member.member.lease.confirmed_at is None
 
 
-def test_the_next_heartbeat_is_told_what_the_one_before_it_would_have_been() -> None:
+def test_the_next_heartbeat_gets_the_answer_that_the_one_before_it_would_have_had() -> None:
     member = joined()
     before = heartbeat(member)
     member.on(EnforceRebalance("x"))
@@ -323,7 +323,7 @@ def test_the_next_heartbeat_is_told_what_the_one_before_it_would_have_been() -> 
     member.expect(S.FENCED)
 
 
-def test_the_next_join_is_told_what_the_one_before_it_would_have_been() -> None:
+def test_the_next_join_gets_the_answer_that_the_one_before_it_would_have_had() -> None:
     """The coordinator that was asked first is lost while JoinGroup is out."""
     member = joined()
     before = join(member)
@@ -339,7 +339,7 @@ def test_the_next_join_is_told_what_the_one_before_it_would_have_been() -> None:
 
 
 @BEFORE
-def test_who_is_silent_hears_of_its_twin_when_it_polls_again(question: Question) -> None:
+def test_a_dormant_member_is_fenced_when_it_polls_again(question: Question) -> None:
     """1. It loses its lease; 2. it is not polled, and falls silent; 3. it is polled again."""
     silent = joined()
     answer = question(silent)

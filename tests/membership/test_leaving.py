@@ -79,7 +79,7 @@ def test_a_static_member_does_not_leave_by_default() -> None:
     member.expect(MemberState.LEFT)
 
 
-def test_a_static_member_leaves_when_told_to() -> None:
+def test_a_static_member_leaves_when_asked_to() -> None:
     member = Driven(settings(instance="i-1")).join("t-0")
     close(member, Leave.LEAVE)
     member.settle()
@@ -205,7 +205,7 @@ def test_a_static_member_that_is_not_polled_falls_silent() -> None:
 @pytest.mark.parametrize(
     ("instance", "expected"), [("i-1", []), (None, [LeaveGroupRequest])], ids=["static", "dynamic"]
 )
-def test_who_wakes_beyond_its_session_and_its_poll_interval_joins_no_more(
+def test_a_member_that_wakes_beyond_its_session_and_its_poll_interval_does_not_join(
     instance: str | None, expected: list[type]
 ) -> None:
     # 1. the process stands still beyond both; 2. it wakes, and its lease is over: it would join; 3.
@@ -217,7 +217,7 @@ def test_who_wakes_beyond_its_session_and_its_poll_interval_joins_no_more(
     assert [type(each.request) for each in effects if isinstance(each, Send)] == expected
 
 
-def test_who_wakes_to_join_and_is_unsubscribed_at_once_joins_no_more() -> None:
+def test_a_member_that_wakes_to_join_and_is_unsubscribed_at_once_does_not_join() -> None:
     member = Driven().join("t-0")
     effects = member.on(Unsubscribed(), after=SESSION + 1)
     assert [type(each.request) for each in effects if isinstance(each, Send)] == [LeaveGroupRequest]
@@ -275,7 +275,7 @@ def returned(*names: str) -> Driven:
     return member
 
 
-def test_a_static_member_that_comes_back_with_one_topic_more_has_the_group_told() -> None:
+def test_a_static_member_that_comes_back_with_one_topic_more_begins_a_round() -> None:
     member = returned("t-0")
     member.expect(MemberState.JOINING)
     first, second = member.sent(JoinGroupRequest)
@@ -342,7 +342,7 @@ def test_an_empty_assignment_means_nothing() -> None:
     assert member.owned() == frozenset()
 
 
-def test_partitions_of_topics_not_asked_for_are_not_owned_and_the_group_is_told() -> None:
+def test_partitions_of_topics_not_asked_for_are_not_owned_and_begin_a_round() -> None:
     member = Driven()
     member.subscribe()
     member.found()
@@ -363,7 +363,7 @@ def test_an_answer_that_names_an_assignor_nobody_offered_is_not_believed() -> No
     member.expect(MemberState.BACKING_OFF)
 
 
-def test_every_ownership_change_is_told_in_order() -> None:
+def test_every_ownership_change_is_reported_in_order() -> None:
     member = Driven().join("t-0")
     member.on(Tick(), after=HEARTBEAT)
     member.beat(ErrorCode.UNKNOWN_MEMBER_ID)

@@ -41,7 +41,7 @@ def named(member: Driven) -> list[str]:
     return [each.member_id for asked in member.sent(LeaveGroupRequest) for each in asked.members]
 
 
-# -- who is disowned while it closes --------------------------------------------------------------
+# -- disowned while closing -----------------------------------------------------------------------
 
 
 def beaten(member: Driven, code: ErrorCode) -> None:
@@ -59,11 +59,11 @@ def refused(member: Driven, code: ErrorCode) -> None:
 
 @pytest.mark.parametrize("hears", [beaten, refused])
 @pytest.mark.parametrize("code", [ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID])
-def test_who_is_disowned_while_it_closes_sends_nothing(
+def test_a_member_that_is_disowned_while_closing_sends_nothing(
     hears: Callable[[Driven, ErrorCode], None], code: ErrorCode
 ) -> None:
     """1. It closes, and is to leave; 2. while it hands back it hears that its id is not the
-    instance's any more; 3. everything is handed back: whom a LeaveGroup removes is its twin."""
+    instance's any more; 3. everything is handed back: a LeaveGroup would remove its twin."""
     member = static().join("t-0")
     close(member)
     hears(member, code)
@@ -73,7 +73,7 @@ def test_who_is_disowned_while_it_closes_sends_nothing(
     assert (member.did(Done), member.did(Raise)) == ([Done()], [])
 
 
-def test_who_is_refused_while_it_closes_sends_nothing() -> None:
+def test_a_member_that_is_refused_while_closing_sends_nothing() -> None:
     member = static().join("t-0")
     close(member)
     beaten(member, ErrorCode.INVALID_GROUP_ID)
@@ -82,7 +82,7 @@ def test_who_is_refused_while_it_closes_sends_nothing() -> None:
     member.expect(S.LEFT)
 
 
-def test_who_is_disowned_sends_nothing_at_the_limit_of_closing_either() -> None:
+def test_a_disowned_member_sends_nothing_at_the_limit_of_closing() -> None:
     member = static().join("t-0")
     close(member)
     beaten(member, ErrorCode.FENCED_INSTANCE_ID)
@@ -91,7 +91,7 @@ def test_who_is_disowned_sends_nothing_at_the_limit_of_closing_either() -> None:
     member.expect(S.LEFT)
 
 
-def test_who_is_disowned_and_has_no_coordinator_looks_for_none_to_leave() -> None:
+def test_a_disowned_member_without_a_coordinator_looks_for_none_to_leave() -> None:
     member = static().join("t-0")
     close(member)
     beaten(member, ErrorCode.NOT_COORDINATOR)
@@ -100,7 +100,7 @@ def test_who_is_disowned_and_has_no_coordinator_looks_for_none_to_leave() -> Non
     member.expect(S.LEFT)
 
 
-# -- who has no id when it closes -----------------------------------------------------------------
+# -- without an id when it closes -----------------------------------------------------------------
 
 
 def finding() -> Driven:
@@ -138,7 +138,7 @@ def back_again() -> Driven:
 
 
 @pytest.mark.parametrize("way", [finding, joining, backing_off, expelled, back_again])
-def test_who_has_no_id_ends_without_a_word(way: Callable[[], Driven]) -> None:
+def test_a_member_without_an_id_ends_without_leave_group(way: Callable[[], Driven]) -> None:
     member = way()
     assert member.member.identity.member_id is None
     close(member)
@@ -147,7 +147,7 @@ def test_who_has_no_id_ends_without_a_word(way: Callable[[], Driven]) -> None:
     member.expect(S.LEFT)
 
 
-def test_whose_subscription_cannot_be_written_says_no_farewell_without_an_id() -> None:
+def test_a_member_without_an_id_whose_subscription_cannot_be_written_sends_no_leave_group() -> None:
     member = Driven(settings(assignors=(Writing(made=ValueError("no")),), instance="i-1"))
     member.subscribe()
     member.found()
@@ -155,7 +155,7 @@ def test_whose_subscription_cannot_be_written_says_no_farewell_without_an_id() -
     assert named(member) == []
 
 
-# -- who has one ----------------------------------------------------------------------------------
+# -- with an id -----------------------------------------------------------------------------------
 
 
 def stable() -> Driven:
@@ -185,7 +185,7 @@ def polling_again() -> Driven:
 
 
 @pytest.mark.parametrize("way", [stable, stale, silent, polling_again])
-def test_who_has_its_id_leaves_under_it_and_the_coordinator_judges(
+def test_a_member_with_an_id_leaves_under_it_and_the_coordinator_judges(
     way: Callable[[], Driven],
 ) -> None:
     member = way()

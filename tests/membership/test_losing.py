@@ -243,7 +243,7 @@ def refused_commits(member: Driven, *, served_for: float) -> list[float]:
 def test_a_coordinator_that_answers_heartbeats_and_takes_no_commit_is_not_searched_in_a_loop() -> (
     None
 ):
-    """1. The log of offsets lacks replicas: commits are told COORDINATOR_NOT_AVAILABLE, heartbeats
+    """1. The log of offsets lacks replicas: commits get COORDINATOR_NOT_AVAILABLE, heartbeats
     are answered; 2. the coordinator is given up, and found again after the first pause; 3. a
     heartbeat goes out at once, and is served; 4. the commit is sent again, and refused: the next
     search waits longer."""
@@ -252,7 +252,7 @@ def test_a_coordinator_that_answers_heartbeats_and_takes_no_commit_is_not_search
     assert pauses[-1] > 4 * pauses[0]
 
 
-def test_who_has_served_for_as_long_as_it_was_waited_for_is_searched_soon_when_it_is_lost() -> None:
+def test_a_lost_coordinator_that_served_as_long_as_it_was_awaited_is_searched_for_soon() -> None:
     pauses = refused_commits(Driven().join("t-0"), served_for=HEARTBEAT)
     assert max(pauses) < 2 * min(pauses)
 

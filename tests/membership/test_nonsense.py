@@ -55,15 +55,15 @@ def answer(member: Driven, **fields: Any) -> None:
 
 
 @pytest.mark.parametrize("word", ABSURD)
-def test_an_absurd_answer_to_a_join_is_told_and_joined_again_after_a_pause(word: str) -> None:
+def test_after_an_absurd_answer_the_member_warns_and_joins_again_after_a_pause(word: str) -> None:
     member = joining()
     answer(member, **ABSURD[word])
     member.expect(MemberState.BACKING_OFF)
     assert member.sent(SyncGroupRequest) == []
     assert member.member.identity.generation is None
-    (told,) = member.did(Tell)
-    assert told.note is Note.JOIN_ABSURD
-    assert word in told.detail
+    (warning,) = member.did(Tell)
+    assert warning.note is Note.JOIN_ABSURD
+    assert word in warning.detail
     member.on(Tick(), after=2.0)
     member.expect(MemberState.JOINING)
 
@@ -122,8 +122,8 @@ def test_an_assignment_that_cannot_be_meant_is_owned_by_nobody(data: bytes) -> N
     member.expect(MemberState.BACKING_OFF)
     assert member.calls() == [(ChangeKind.LOST, partitions("t-0"))]
     assert member.owned() == frozenset()
-    (told,) = member.did(Tell)
-    assert told.note is Note.ASSIGNMENT_ABSURD
+    (warning,) = member.did(Tell)
+    assert warning.note is Note.ASSIGNMENT_ABSURD
     member.on(Tick(), after=2.0)
     member.expect(MemberState.JOINING)
 
@@ -173,7 +173,7 @@ def until_joining(member: Driven) -> None:
             member.beat()
 
 
-def test_a_leader_that_assigns_topics_nobody_asked_for_again_and_again_is_told_ever_later() -> None:
+def test_a_leader_that_keeps_assigning_topics_nobody_asked_for_is_asked_anew_ever_later() -> None:
     member = given("t-0", "x-0")
     pauses = []
     for generation in range(5, 13):
@@ -187,7 +187,7 @@ def test_a_leader_that_assigns_topics_nobody_asked_for_again_and_again_is_told_e
     assert sum(pauses) > 10.0
 
 
-def test_a_leader_that_has_heard_is_told_at_once_the_next_time() -> None:
+def test_a_leader_that_has_heard_is_asked_anew_at_once_the_next_time() -> None:
     member = given("t-0", "x-0")
     for names in (("t-0", "x-0"), ("t-0",), ("t-0", "x-0")):
         member.on(EnforceRebalance("test"))

@@ -1,4 +1,4 @@
-"""What a member is told whose assignors nobody else in the group has (KIP-429)."""
+"""The error of a member that has no assignor in common with its group (KIP-429)."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.membership.driver import Driven, join_answer, settings
 CODE = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
-def told(in_use: GroupInUse | None, *assignors: str) -> str:
+def error_text(in_use: GroupInUse | None, *assignors: str) -> str:
     """Return what the error says when a group keeps a member with these assignors out."""
     member = Driven(settings(assignors=assignors or ("cooperative-sticky",)))
     member.subscribe()
@@ -26,7 +26,7 @@ def told(in_use: GroupInUse | None, *assignors: str) -> str:
 
 
 def test_both_sides_and_the_two_restarts_are_named() -> None:
-    text = told(GroupInUse("consumer", "range", ("a", "b")))
+    text = error_text(GroupInUse("consumer", "range", ("a", "b")))
     assert "group 'g'" in text
     assert "which offers ['cooperative-sticky']" in text
     assert "'range' is in use by 2 members (client ids: a, b)" in text
@@ -35,21 +35,21 @@ def test_both_sides_and_the_two_restarts_are_named() -> None:
 
 
 def test_members_of_one_name_are_counted_and_named_once() -> None:
-    text = told(GroupInUse("consumer", "range", ("worker",) * 40))
+    text = error_text(GroupInUse("consumer", "range", ("worker",) * 40))
     assert "40 members (client ids: worker)" in text
 
 
 def test_a_single_member_is_one_member() -> None:
-    assert "by 1 member (client ids: a)" in told(GroupInUse("consumer", "range", ("a",)))
+    assert "by 1 member (client ids: a)" in error_text(GroupInUse("consumer", "range", ("a",)))
 
 
-def test_of_many_names_the_first_few_are_told() -> None:
-    text = told(GroupInUse("consumer", "range", tuple(f"c{n}" for n in range(9))))
+def test_of_many_names_the_first_few_are_listed() -> None:
+    text = error_text(GroupInUse("consumer", "range", tuple(f"c{n}" for n in range(9))))
     assert "9 members (client ids: c0, c1, c2, c3, c4, ...)" in text
 
 
 def test_a_group_of_another_type_is_called_what_it_is() -> None:
-    text = told(GroupInUse("connect", "sessioned", ("connect-1",)))
+    text = error_text(GroupInUse("connect", "sessioned", ("connect-1",)))
     assert "type 'connect'" in text
     assert "another group_id" in text
     assert "range" not in text
@@ -57,13 +57,13 @@ def test_a_group_of_another_type_is_called_what_it_is() -> None:
 
 @pytest.mark.parametrize("assignor", [None, "range"], ids=["none-yet", "one-of-ours"])
 def test_without_a_name_to_add_only_the_members_are_named(assignor: str | None) -> None:
-    text = told(GroupInUse("consumer", assignor, ("a", "b")), "cooperative-sticky", "range")
+    text = error_text(GroupInUse("consumer", assignor, ("a", "b")), "cooperative-sticky", "range")
     assert "['cooperative-sticky', 'range']: 2 members (client ids: a, b)" in text
     assert "one by one" not in text
 
 
 def test_what_cannot_be_known_is_not_claimed() -> None:
-    text = told(None)
+    text = error_text(None)
     assert "which offers ['cooperative-sticky']" in text
     assert "in use" not in text
     assert "another type" in text

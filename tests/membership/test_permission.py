@@ -185,7 +185,7 @@ def test_a_topic_that_is_closed_refuses_its_own_partitions_only() -> None:
     assert read.signal is None, "the group is open"
 
 
-def test_a_group_that_is_closed_to_commits_is_told_to_the_membership() -> None:
+def test_a_group_that_is_closed_to_commits_shows_as_trouble_of_the_membership() -> None:
     asked = {TopicPartition("t", 0): OffsetAndMetadata(1)}
     read = read_commit(asked, commit_answer(t=CLOSED))
     assert read.signal is Reaction.UNAUTHORIZED

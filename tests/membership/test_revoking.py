@@ -1,4 +1,4 @@
-"""What a member does whose listener still gives back what is lost, or what it leaves behind."""
+"""A member is lost, or leaves, while its listener still gives partitions back."""
 
 from collections.abc import Callable
 
@@ -40,7 +40,7 @@ EAGER = ("range",)
 
 
 def revoking(chosen: MembershipSettings) -> tuple[Driven, int]:
-    """A member that has been told to give t-0 back, and the call that has not returned."""
+    """A member that has to give t-0 back, and the call that has not returned."""
     member = Driven(chosen).join("t-0")
     member.on(Subscribed(frozenset("u")))
     member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
@@ -68,7 +68,7 @@ LOSSES = [lose_by_the_clock, be_expelled, find_the_generation_stale]
 
 @pytest.mark.parametrize("assignors", [EAGER, ("cooperative-sticky",)])
 @pytest.mark.parametrize("lose", LOSSES)
-def test_who_loses_what_its_listener_gives_back_joins_when_the_listener_has_returned(
+def test_a_member_that_is_lost_while_on_revoked_runs_joins_when_it_has_returned(
     assignors: tuple[str, ...], lose: Callable[[Driven], None]
 ) -> None:
     """1. on_revoked(t-0) runs; 2. the membership is lost, and nothing can be claimed by it;
@@ -110,9 +110,7 @@ def test_what_is_lost_during_a_round_that_claims_it_is_waited_for_before_the_nex
     assert len(member.sent(JoinGroupRequest)) == joins + 1
 
 
-def test_who_leaves_while_its_listener_gives_back_what_is_lost_leaves_when_it_has_returned() -> (
-    None
-):
+def test_a_member_that_unsubscribes_and_is_lost_leaves_when_on_revoked_has_returned() -> None:
     member, call = revoking(settings())
     member.on(Unsubscribed())
     lose_by_the_clock(member)
@@ -145,9 +143,9 @@ def test_a_listener_that_hangs_after_a_loss_does_not_keep_its_member_out_for_goo
     lose(member)
     waits_since = member.now
     member.expect(MemberState.PREPARING)
-    (told,) = member.did(Tell)
-    assert told.note is Note.LISTENER_AWAITED
-    assert told.detail == "t-0; 60 s at most"
+    (warning,) = member.did(Tell)
+    assert warning.note is Note.LISTENER_AWAITED
+    assert warning.detail == "t-0; 60 s at most"
     pass_time(member, REBALANCE - 1)
     assert len(member.sent(JoinGroupRequest)) == joins
     pass_time(member, REBALANCE + 1)
@@ -157,7 +155,7 @@ def test_a_listener_that_hangs_after_a_loss_does_not_keep_its_member_out_for_goo
     member.joined(7)
     member.synced("u-0")
     member.expect(MemberState.STABLE)
-    assert member.did(Tell) == [told]
+    assert member.did(Tell) == [warning]
     assert call in [change.serial for change in member.member.changes]
 
 
@@ -175,7 +173,7 @@ def test_the_wait_for_a_listener_does_not_begin_anew_when_the_application_reads_
     member.expect(MemberState.JOINING)
 
 
-def test_who_was_given_back_what_it_lost_while_on_revoked_runs_need_not_wait() -> None:
+def test_a_member_that_is_given_back_what_it_lost_while_on_revoked_runs_need_not_wait() -> None:
     """1. on_revoked(t-0) runs while JoinGroup is parked; 2. the lease ends; 3. the round gives t-0
     back; 4. the next one is signalled, and all wait for it: JoinGroup claims what there is."""
     member = Driven().join("t-0", "t-1")
@@ -196,7 +194,7 @@ def test_who_was_given_back_what_it_lost_while_on_revoked_runs_need_not_wait() -
     assert owned_in_join(member) == partitions("t-0", "t-1")
 
 
-def test_who_leaves_does_not_wait_for_ever_for_a_listener_that_hangs() -> None:
+def test_a_leaving_member_does_not_wait_for_ever_for_a_listener_that_hangs() -> None:
     """Heartbeats keep its partitions from others; nothing else would end that."""
     member = Driven(settings(assignors=EAGER)).join("t-0")
     member.on(Unsubscribed())
@@ -216,7 +214,7 @@ def test_who_leaves_does_not_wait_for_ever_for_a_listener_that_hangs() -> None:
     assert member.calls() == []
 
 
-def test_who_has_left_a_listener_that_hangs_behind_joins_when_it_subscribes_again() -> None:
+def test_a_member_that_left_beside_a_hanging_listener_joins_when_it_subscribes_again() -> None:
     member, _ = revoking(settings())
     member.on(Unsubscribed())
     pass_time(member, REBALANCE)
@@ -227,7 +225,7 @@ def test_who_has_left_a_listener_that_hangs_behind_joins_when_it_subscribes_agai
     assert len(member.sent(JoinGroupRequest)) == joins + 1
 
 
-def test_who_closes_does_not_wait_longer_for_its_listener_than_it_may() -> None:
+def test_a_closing_member_waits_for_its_listener_no_longer_than_its_limit() -> None:
     member, _ = revoking(settings())
     member.on(CloseRequested(Leave.LEAVE, "x", member.now + SESSION + 4, member.now + SESSION + 5))
     lose_by_the_clock(member)

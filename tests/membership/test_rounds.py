@@ -193,7 +193,7 @@ def taken(*left: str) -> Driven:
     return member
 
 
-def test_who_has_to_join_while_it_hands_over_joins_when_that_is_done() -> None:
+def test_a_member_that_has_to_join_while_handing_over_joins_when_that_is_done() -> None:
     member = taken("t-0", "t-1")
     moving = member.claim("t-2")
     member.on(Drained((moving,)))
@@ -216,7 +216,7 @@ def test_what_is_handed_over_first_waits_for_what_goes_with_it() -> None:
     assert owned_in_join(member) == partitions("t-0")
 
 
-def test_what_was_handed_over_is_told_at_the_limit_though_something_is_not() -> None:
+def test_a_round_begins_at_the_limit_though_not_all_is_handed_over() -> None:
     member = taken("t-0")
     member.on(Drained((member.claim("t-1"),)))
     member.on(ListenerDone(member.member.changes[0].serial))

@@ -123,7 +123,7 @@ def test_the_second_speaks_when_the_member_is_late() -> None:
     assert may_beat(loan, Voice(), loan.due)
 
 
-def test_who_has_nothing_to_say_is_silent() -> None:
+def test_a_second_without_a_loan_is_silent() -> None:
     assert beat_at(None, Voice()) == math.inf
     assert not may_beat(None, Voice(), 1e9)
 
@@ -153,7 +153,7 @@ def test_it_is_silent_from_the_end_of_the_poll_interval_on() -> None:
         ErrorCode.GROUP_AUTHORIZATION_FAILED,
     ],
 )
-def test_who_is_refused_waits_for_the_next_loan(code: ErrorCode) -> None:
+def test_a_second_whose_heartbeat_is_refused_waits_for_the_next_loan(code: ErrorCode) -> None:
     loan = lent(Driven().join("t-0"))
     voice = answered(Voice(), loan, SecondBeat(loan.generation, loan.due, loan.due, code))
     assert beat_at(loan, voice) == math.inf

@@ -51,7 +51,7 @@ def known(*topics: str, assigned: str = "tu") -> Remembered:
 # -- coming back with other topics --------------------------------------------------------------
 
 
-def test_a_topic_that_becomes_known_after_the_old_assignment_has_the_group_told() -> None:
+def test_a_topic_that_becomes_known_after_the_old_assignment_begins_a_round() -> None:
     """1. The process starts with a topic more; 2. its old assignment is back before the first
     metadata; 3. nobody else would ever tell the leader of the topic."""
     member = static({}, "t", "u")
@@ -68,7 +68,7 @@ def test_a_topic_that_becomes_known_after_the_old_assignment_has_the_group_told(
     assert decode_subscription(second.protocols[0].metadata).topics == ("t", "u")
 
 
-def test_a_topic_that_is_made_later_has_the_group_told_when_it_is_there() -> None:
+def test_a_topic_that_is_made_later_begins_a_round_when_it_is_there() -> None:
     member = static({"t": 4, "u": 0}, "t", "u")
     member.joined(7)
     member.synced("t-0")
@@ -78,7 +78,7 @@ def test_a_topic_that_is_made_later_has_the_group_told_when_it_is_there() -> Non
     member.expect(MemberState.JOINING)
 
 
-def test_the_group_is_told_once() -> None:
+def test_the_round_begins_once() -> None:
     member = static({"t": 4, "u": 4}, "t", "u")
     member.joined(7)
     member.synced("t-0")
@@ -88,7 +88,7 @@ def test_the_group_is_told_once() -> None:
     assert len(member.sent(JoinGroupRequest)) == 2
 
 
-def test_coming_back_with_fewer_topics_gives_the_others_up_and_has_the_group_told() -> None:
+def test_coming_back_with_fewer_topics_gives_the_others_up_and_begins_a_round() -> None:
     member = static({"t": 4, "u": 4}, "t")
     member.joined(7)
     member.synced("t-0", "u-0")
@@ -147,7 +147,7 @@ def test_coming_back_with_the_same_topics_begins_no_round_although_one_went_to_o
     assert len(member.sent(JoinGroupRequest)) == 1
 
 
-def test_when_nothing_is_remembered_a_topic_that_went_to_others_has_the_group_told() -> None:
+def test_when_nothing_is_remembered_a_topic_that_went_to_others_begins_a_round() -> None:
     member = static({"t": 2, "u": 1}, "t", "u")
     member.joined(7)
     member.synced("t-0")
@@ -177,7 +177,7 @@ def test_coming_back_with_a_topic_less_begins_a_round_although_nothing_of_it_was
     member.expect(MemberState.JOINING)
 
 
-def test_a_topic_that_is_remembered_and_that_nobody_was_given_has_the_group_told() -> None:
+def test_a_topic_that_is_remembered_and_that_nobody_was_given_begins_a_round() -> None:
     """1. The process before came back with a topic more, and died before its round; 2. this one
     asks for the same; 3. the coordinator remembers it, the leader never heard of it."""
     member = static({"t": 2, "u": 1}, "t", "u", before=known("t", "u", assigned="t"))

@@ -13,8 +13,8 @@ from kgroup.machine.wishes import Errand
 from kgroup.membership.events import Answered, MetadataChanged, Tick, Unsubscribed
 from kgroup.membership.group_description import (
     IN_DOUBT,
+    LEFT_OUT,
     NEW,
-    PASSED_OVER,
     Remembered,
     remembered_of,
 )
@@ -82,7 +82,7 @@ def test_metadata_that_comes_after_the_old_assignment_has_the_round_begun() -> N
     member.expect(MemberState.JOINING)
 
 
-def test_a_topic_that_grows_later_is_left_to_who_leads() -> None:
+def test_a_topic_that_grows_later_is_left_to_the_leader() -> None:
     member = came_back({"t": 2}, {"t": 2})
     member.on(MetadataChanged({"t": 3}))
     member.expect(MemberState.STABLE)
@@ -127,7 +127,7 @@ def came_again(member: Driven, *names: str, leads: bool = False) -> None:
 
 
 @pytest.mark.parametrize("leads", [False, True])
-def test_what_it_let_go_of_before_it_unsubscribed_is_told_when_it_is_back(leads: bool) -> None:
+def test_what_it_let_go_of_before_it_unsubscribed_is_owed_when_it_is_back(leads: bool) -> None:
     """1. t-1 is handed back, and a round is owed that says so; 2. before it is asked for, the
     application unsubscribes and subscribes again; 3. the member is given t-0 at once."""
     member = handing_back()
@@ -141,7 +141,7 @@ def test_what_it_let_go_of_before_it_unsubscribed_is_told_when_it_is_back(leads:
     member.expect(MemberState.STABLE)
 
 
-def test_what_a_round_passed_over_while_it_unsubscribed_is_told_when_it_is_back() -> None:
+def test_a_round_that_left_it_out_while_unsubscribed_is_owed_when_it_is_back() -> None:
     """1. Its JoinGroup claims t-0 and t-1; 2. the application unsubscribes before it is answered,
     and subscribes again; 3. the round went on, and gave it t-0 only: t-1 is to be handed back."""
     member = handing_back()
@@ -150,7 +150,7 @@ def test_what_a_round_passed_over_while_it_unsubscribed_is_told_when_it_is_back(
     member.expect(MemberState.JOINING)
 
 
-def test_who_is_given_all_that_it_had_owes_nothing_when_it_is_back() -> None:
+def test_a_member_that_is_given_all_that_it_had_owes_nothing_when_it_is_back() -> None:
     member = handing_back()
     member.synced("t-0", "t-1")
     resubscribe(member)
@@ -158,7 +158,7 @@ def test_who_is_given_all_that_it_had_owes_nothing_when_it_is_back() -> None:
     member.expect(MemberState.STABLE)
 
 
-def test_who_has_told_the_group_owes_nothing_when_it_is_back() -> None:
+def test_a_member_that_has_joined_without_its_partition_owes_nothing_when_it_is_back() -> None:
     member = handing_back()
     member.synced("t-0")
     member.settle()
@@ -208,7 +208,7 @@ def test_what_the_coordinator_does_not_know_any_more_is_held_back_for_nobody() -
     member.expect(MemberState.STABLE)
 
 
-def test_who_divides_the_group_itself_was_heard() -> None:
+def test_a_returning_member_that_leads_owes_no_round() -> None:
     member = handing_back()
     member.synced("t-0")
     resubscribe(member)
@@ -229,9 +229,9 @@ def came_back_in_doubt(assignor: str = "cooperative-sticky") -> Driven:
     return member
 
 
-def test_who_was_told_nothing_because_a_round_was_on_has_one_begun() -> None:
+def test_a_member_that_learned_nothing_during_a_round_begins_one() -> None:
     """1. It is killed while it hands t-1 back; 2. the others' round goes on without it; 3. the next
-    process asks meanwhile, and is told nothing; 4. its JoinGroup is answered when that round is
+    process asks meanwhile, and learns nothing; 4. its JoinGroup is answered when that round is
     over, with t-0 at once. Whether somebody has t-1 it cannot know."""
     member = came_back_in_doubt()
     member.joined(7)
@@ -243,7 +243,7 @@ def test_who_was_told_nothing_because_a_round_was_on_has_one_begun() -> None:
     assert len(member.sent(JoinGroupRequest)) == 2
 
 
-def test_who_was_left_in_doubt_is_not_any_more_when_it_has_had_its_round() -> None:
+def test_a_member_in_doubt_owes_nothing_after_its_round() -> None:
     """Each process costs one round at most, however many come back at once."""
     member = came_back_in_doubt()
     member.joined(7)
@@ -256,7 +256,7 @@ def test_who_was_left_in_doubt_is_not_any_more_when_it_has_had_its_round() -> No
     assert len(member.sent(JoinGroupRequest)) == 3
 
 
-def test_who_was_left_in_doubt_and_divides_the_group_itself_knows() -> None:
+def test_a_member_in_doubt_that_leads_owes_no_round() -> None:
     member = came_back_in_doubt()
     member.joined(7, leader="m-1")
     member.assigned()
@@ -279,10 +279,10 @@ def test_an_eager_member_is_not_in_doubt_for_in_each_round_all_is_given_out() ->
     [
         ("CompletingRebalance", "i-1", "consumer", IN_DOUBT),
         ("PreparingRebalance", "i-1", "consumer", IN_DOUBT),
-        ("PreparingRebalance", "i-2", "consumer", PASSED_OVER),
+        ("PreparingRebalance", "i-2", "consumer", LEFT_OUT),
         ("PreparingRebalance", "i-1", "connect", IN_DOUBT),
-        ("PreparingRebalance", "i-2", "", PASSED_OVER),
-        ("Empty", "i-2", "consumer", PASSED_OVER),
+        ("PreparingRebalance", "i-2", "", LEFT_OUT),
+        ("Empty", "i-2", "consumer", LEFT_OUT),
         ("Stable", "i-2", "consumer", NEW),
         ("Dead", "i-2", "", NEW),
     ],
@@ -382,7 +382,7 @@ def test_no_round_is_owed_when_nothing_was_held_back_although_the_generation_was
     lost_before_it_was_adopted(remembered, name).expect(MemberState.STABLE)
 
 
-def test_an_eager_member_that_came_back_with_another_topic_has_it_told_after_that_loss() -> None:
+def test_an_eager_member_that_came_back_with_another_topic_begins_a_round_after_that_loss() -> None:
     before = Remembered(frozenset("u"), frozenset("u"), {"u": 1})
     lost_before_it_was_adopted(before, "range").expect(MemberState.JOINING)
 

@@ -61,13 +61,13 @@ def comes_back(member: Driven, generation: int = 7) -> None:
 
 
 def nothing(member: Driven) -> Event:
-    """The coordinator did not answer, and the topics of the group cannot be told."""
+    """The coordinator did not answer, and the topics of the group are not known."""
     lost = ConnectionLostError("node 7", "gone")
     return AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), lost)
 
 
 def counted(member: Driven, **counts: int) -> Event:
-    """So many partitions were assigned, or there are so many now, if that was not told."""
+    """So many partitions were assigned, or there are so many now, if that is not known."""
     return AssignorDone(member.ticket(Errand.RUN_ASSIGNOR), (), counts)
 
 
@@ -77,11 +77,11 @@ def unanswered(member: Driven) -> Event:
 
 
 @pytest.mark.parametrize("found", [nothing, unanswered])
-def test_growth_while_it_was_not_subscribed_begins_one_round_whoever_is_silent(
+def test_growth_while_it_was_not_subscribed_begins_one_round_also_without_an_answer(
     found: Callable[[Driven], Event],
 ) -> None:
     """1. It unsubscribes, which ends no membership of a static one; 2. the topic grows, and it
-    hears of that; 3. it subscribes again, and leads on; 4. what was assigned is not told."""
+    hears of that; 3. it subscribes again, and leads on; 4. it does not learn the assignment."""
     member = leader()
     goes(member)
     member.on(MetadataChanged(GROWN))
@@ -166,7 +166,7 @@ def test_a_new_topic_of_its_own_is_watched_beside_what_it_led_although_the_look_
 
 
 def test_growth_while_it_hands_back_is_noticed_when_it_leads_on() -> None:
-    """Who hands everything back begins no round for it: 1. it unsubscribes; 2. the topic grows
+    """A member that hands everything back begins no round: 1. it unsubscribes; 2. the topic grows
     while batches are in hand; 3. it goes, and comes back to the generation it led."""
     member = leader()
     member.on(Unsubscribed())

@@ -39,7 +39,7 @@ def using(*assignors: Any) -> MembershipSettings:
     return settings(assignors=assignors)
 
 
-def told(member: Driven, name: str = "plain") -> MemberSubscription:
+def joined_with(member: Driven, name: str = "plain") -> MemberSubscription:
     """Return what the latest JoinGroup says for an assignor."""
     protocols = member.sent(JoinGroupRequest)[-1].protocols
     return decode_subscription(next(each.metadata for each in protocols if each.name == name))
@@ -78,14 +78,14 @@ def test_nothing_is_sent_back_before_the_first_assignment() -> None:
     member = Driven(using(Plain()))
     member.subscribe()
     member.found()
-    assert told(member).user_data is None
+    assert joined_with(member).user_data is None
 
 
 @pytest.mark.parametrize("data", [b"memory", b"", bytes(range(256)), None])
 def test_user_data_goes_back_byte_for_byte(data: bytes | None) -> None:
     member = joined(using(Plain()), data)
     member.on(EnforceRebalance("x"))
-    assert told(member).user_data == data
+    assert joined_with(member).user_data == data
 
 
 def test_joining_again_with_the_same_memory_gives_the_same_bytes() -> None:
@@ -105,14 +105,14 @@ def test_the_next_assignment_replaces_it_also_by_nothing(later: bytes | None) ->
     member.joined(2)
     given(member, later, "t-0")
     member.on(EnforceRebalance("x"))
-    assert told(member).user_data == later
+    assert joined_with(member).user_data == later
 
 
 def test_only_the_assignor_it_came_from_gets_it_back() -> None:
     member = joined(using(Plain("one"), Plain("two")))
     member.on(EnforceRebalance("x"))
-    assert told(member, "one").user_data == b"memory"
-    assert told(member, "two").user_data is None
+    assert joined_with(member, "one").user_data == b"memory"
+    assert joined_with(member, "two").user_data is None
 
 
 def test_a_round_under_another_assignor_ends_the_memory_of_the_one_before() -> None:
@@ -121,8 +121,8 @@ def test_a_round_under_another_assignor_ends_the_memory_of_the_one_before() -> N
     under(member, "two", generation=2)
     given(member, b"of two", "t-0")
     member.on(EnforceRebalance("x"))
-    assert told(member, "one").user_data is None
-    assert told(member, "two").user_data == b"of two"
+    assert joined_with(member, "one").user_data is None
+    assert joined_with(member, "two").user_data == b"of two"
 
 
 def under(member: Driven, name: str, generation: int) -> None:
@@ -144,13 +144,13 @@ def test_an_assignment_that_cannot_be_read_changes_no_memory() -> None:
     member.synced(data=b"\x00")
     member.settle()
     member.on(Tick(), after=2.0)
-    assert told(member).user_data == b"memory"
+    assert joined_with(member).user_data == b"memory"
 
 
 def test_more_than_a_member_may_send_is_not_sent_back() -> None:
     member = joined(using(Plain()), bytes(USER_DATA_LIMIT + 1))
     member.on(EnforceRebalance("x"))
-    assert told(member).user_data is None
+    assert joined_with(member).user_data is None
 
 
 # -- how long it is kept ------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_more_than_a_member_may_send_is_not_sent_back() -> None:
 def test_a_member_that_is_lost_keeps_the_memory_and_claims_nothing(reaction: Reaction) -> None:
     member = joined(using(Plain()))
     lose(member, reaction)
-    said = told(member)
+    said = joined_with(member)
     assert said.user_data == b"memory"
     assert list(said.owned) == []
     assert said.generation_id is None
@@ -171,7 +171,7 @@ def test_a_session_that_ran_out_leaves_the_memory() -> None:
     member.on(Tick(), after=50.0)
     assert [kind for kind, _ in member.calls()] == [ChangeKind.LOST]
     member.settle()
-    assert told(member).user_data == b"memory"
+    assert joined_with(member).user_data == b"memory"
 
 
 def test_an_application_that_polls_again_brings_the_memory_back() -> None:
@@ -183,7 +183,7 @@ def test_an_application_that_polls_again_brings_the_memory_back() -> None:
     member.expect(MemberState.DORMANT)
     member.settle()
     member.on(Polled())
-    assert told(member).user_data == b"memory"
+    assert joined_with(member).user_data == b"memory"
 
 
 def test_unsubscribing_ends_the_memory() -> None:
@@ -192,7 +192,7 @@ def test_unsubscribing_ends_the_memory() -> None:
     member.settle()
     member.left()
     member.on(Subscribed(frozenset({"t"})))
-    assert told(member).user_data is None
+    assert joined_with(member).user_data is None
 
 
 # -- made by the assignor -----------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_an_assignor_that_makes_user_data_is_shown_what_came_last() -> None:
     assert owned == tuple(partitions("t-0"))
     assert owned.user_data == b"memory"
     assert generation_id == 1
-    assert told(member).user_data == b"mine"
+    assert joined_with(member).user_data == b"mine"
 
 
 def test_before_the_first_assignment_it_is_shown_nothing() -> None:
@@ -226,7 +226,7 @@ def test_an_eager_member_shows_what_it_has_handed_back() -> None:
     member.settle()
     assert member.owned() == frozenset()
     assert writing.asked[-1] == (tuple(partitions("t-0")), 1)
-    assert list(told(member).owned) == []
+    assert list(joined_with(member).owned) == []
 
 
 def test_a_cooperative_member_shows_what_it_still_has() -> None:
@@ -245,7 +245,7 @@ def test_the_generation_is_the_one_it_was_given_that_in_not_one_that_came_to_not
     member.joined(2)
     member.synced(code=ErrorCode.REBALANCE_IN_PROGRESS)
     assert writing.asked[-1] == (tuple(partitions("t-0")), 1)
-    assert told(member).generation_id == 2
+    assert joined_with(member).generation_id == 2
 
 
 def test_after_a_loss_it_is_shown_the_memory_only() -> None:
@@ -286,7 +286,7 @@ def test_as_much_as_a_member_may_send_is_sent() -> None:
     member = Driven(using(Writing(made=bytes(USER_DATA_LIMIT))))
     member.subscribe()
     member.found()
-    assert told(member).user_data == bytes(USER_DATA_LIMIT)
+    assert joined_with(member).user_data == bytes(USER_DATA_LIMIT)
 
 
 def test_a_member_of_the_group_leaves_it_when_its_subscription_cannot_be_written() -> None:

@@ -351,7 +351,7 @@ async def test_committed_offsets_are_none_where_nothing_is_committed(
     assert positions == dict(zip(partitions, [OffsetAndMetadata(7), None], strict=True))
 
 
-async def test_a_partition_that_an_answer_leaves_out_is_not_told_to_be_uncommitted(
+async def test_a_partition_that_an_answer_leaves_out_is_not_reported_as_uncommitted(
     scripted: ScriptedCluster,
 ) -> None:
     """N13."""
@@ -370,7 +370,7 @@ async def test_offsets_that_a_transaction_may_change_are_waited_for(
         assert (await committed_offsets(cluster, "g", [TP], timeout=10))[TP]
 
 
-async def test_an_api_the_coordinator_lacks_is_told_at_once(scripted: ScriptedCluster) -> None:
+async def test_an_api_the_coordinator_lacks_is_reported_at_once(scripted: ScriptedCluster) -> None:
     broker = scripted.broker(1)
     broker.versions = {k: v for k, v in broker.versions.items() if k != ApiKey.DELETE_GROUPS}
     async with found(scripted) as cluster:

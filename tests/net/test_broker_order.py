@@ -1,4 +1,4 @@
-"""Whom a question goes to that anybody can answer: not first to who has just been silent."""
+"""Where a question goes that any broker can answer: a broker that was silent comes last."""
 
 import anyio
 import pytest
@@ -30,18 +30,18 @@ def asked(scripted: ScriptedCluster) -> list[int]:
     return [len(broker.requests(FindCoordinatorRequest)) for broker in scripted.brokers]
 
 
-def test_who_has_just_been_silent_comes_behind_who_is_left_alone() -> None:
+def test_a_broker_that_has_just_been_silent_comes_behind_a_broker_that_rests() -> None:
     rests = {ONE: 0.0, TWO: 0.5, THREE: 0.0}
     ordered = in_order([ONE, TWO, THREE], rests.__getitem__, {ONE.address})
     assert ordered == [THREE, TWO, ONE]
 
 
-def test_of_who_is_as_likely_to_answer_the_turn_decides() -> None:
+def test_the_turn_decides_among_brokers_that_are_as_likely_to_answer() -> None:
     assert in_order([TWO, THREE, ONE], lambda _: 0.0, ()) == [TWO, THREE, ONE]
     assert in_order([TWO, THREE, ONE], lambda _: 0.0, {TWO.address, THREE.address})[0] == ONE
 
 
-async def test_a_question_for_anybody_does_not_go_to_who_has_just_been_silent(
+async def test_a_question_for_any_broker_does_not_go_to_one_that_has_just_been_silent(
     scripted: ScriptedCluster,
 ) -> None:
     async with running(scripted) as cluster:
@@ -52,7 +52,7 @@ async def test_a_question_for_anybody_does_not_go_to_who_has_just_been_silent(
     assert asked(scripted)[1] == 0
 
 
-async def test_who_was_silent_is_asked_when_nobody_else_is_there(scripted: ScriptedCluster) -> None:
+async def test_a_silent_broker_is_asked_when_no_other_is_there(scripted: ScriptedCluster) -> None:
     async with running(scripted) as cluster:
         await cluster.bootstrap(5)
         await fall_silent(scripted, cluster, 2)
@@ -62,7 +62,7 @@ async def test_who_was_silent_is_asked_when_nobody_else_is_there(scripted: Scrip
     assert asked(scripted) == [0, 1, 0]
 
 
-async def test_who_answers_again_has_its_turn_again(scripted: ScriptedCluster) -> None:
+async def test_a_broker_that_answers_again_has_its_turn_again(scripted: ScriptedCluster) -> None:
     async with running(scripted) as cluster:
         await cluster.bootstrap(5)
         await fall_silent(scripted, cluster, 2)

@@ -190,7 +190,7 @@ async def test_an_answer_that_shows_nothing_new_keeps_the_very_view(
         assert await cluster.refresh(5) is before
 
 
-async def test_an_entry_that_is_not_believed_is_told_to_the_trace(
+async def test_an_entry_that_is_not_believed_is_passed_to_the_trace(
     scripted: ScriptedCluster,
 ) -> None:
     heard = Heard()

@@ -54,7 +54,7 @@ async def test_a_request_waits_behind_the_parked_one_before_it(broker: ScriptedB
         assert anyio.current_time() == pytest.approx(30)
 
 
-async def test_the_client_id_and_the_software_are_told_to_the_broker(
+async def test_the_client_id_and_the_software_are_sent_to_the_broker(
     broker: ScriptedBroker,
 ) -> None:
     async with connected(broker, client_id="till-7", software_version="1.2") as connection:

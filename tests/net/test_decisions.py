@@ -107,7 +107,7 @@ def test_no_common_version_names_both_ranges() -> None:
         offered((11, 0, 9)).choose(HeartbeatRequest)
 
 
-def test_turned_negative_unknown_and_repeated_ranges_are_passed_over() -> None:
+def test_turned_negative_unknown_and_repeated_ranges_are_skipped() -> None:
     rows = ((12, 3, 1), (12, -1, 4), (12, 0, 2), (12, 0, 4), (9_999, 0, 1))
     assert offered(*rows).ranges == {ApiKey.HEARTBEAT: VersionRange(0, 2)}
 
@@ -350,9 +350,9 @@ def test_a_verdict_never_contradicts_the_table(api: ApiKey) -> None:
     good = {Reaction.SUCCEED, Reaction.IGNORE}
     again = {Reaction.RETRY, Reaction.RETRY_BOUNDED}
     for code in range(-2, 140):
-        told, found = reaction(api, code), verdict(api, code)
-        assert (found is Verdict.DONE) == (told in good)
-        assert (found is Verdict.AGAIN) == (told in again)
+        expected, found = reaction(api, code), verdict(api, code)
+        assert (found is Verdict.DONE) == (expected in good)
+        assert (found is Verdict.AGAIN) == (expected in again)
 
 
 def test_a_refusal_of_permission_names_what_was_refused() -> None:

@@ -205,7 +205,7 @@ async def test_of_two_addresses_the_one_where_somebody_listens_is_connected(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_where_no_address_of_a_name_answers_the_reason_of_each_is_told_once(
+async def test_where_no_address_of_a_name_answers_the_error_has_each_reason_once(
     anyio_backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name(monkeypatch, "127.0.0.1", "127.0.0.2")

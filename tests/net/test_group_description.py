@@ -205,7 +205,9 @@ async def test_a_broker_with_the_newer_protocol_switched_off_knows_no_such_group
         assert not (await describe_group(cluster, "nobody's", timeout=10)).is_known
 
 
-async def test_an_unknown_group_is_told_with_the_nearest_one(scripted: ScriptedCluster) -> None:
+async def test_the_error_of_an_unknown_group_has_the_nearest_name(
+    scripted: ScriptedCluster,
+) -> None:
     async with found(scripted) as cluster:
         with pytest.raises(BrokerError, match="no group 'olt'; did you mean 'old'") as caught:
             await describe_known_group(cluster, "olt", timeout=10)

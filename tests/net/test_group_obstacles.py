@@ -86,7 +86,7 @@ def test_an_eager_assignor_in_the_list_costs_a_cooperative_group_its_ease() -> N
     assert "[range]" in found.text
 
 
-def test_who_kept_nothing_among_members_that_kept_theirs_may_be_eager() -> None:
+def test_a_member_that_kept_nothing_among_members_that_kept_theirs_may_be_eager() -> None:
     group = offers(member("a", said(2)), member("b", said(0)), assignor=COOPERATIVE)
     found = one(find_obstacles(group), ObstacleKind.PERHAPS_MIXED)
     assert (found.weight, found.members) == (Weight.DOUBTFUL, ("b",))
@@ -97,7 +97,7 @@ def test_members_that_all_kept_something_are_no_mixture() -> None:
     assert find_obstacles(group) == ()
 
 
-def test_who_owns_nothing_is_not_suspected() -> None:
+def test_a_member_that_owns_nothing_is_not_suspected() -> None:
     group = offers(member("a", said(2)), member("b", said(0), owns=0), assignor=COOPERATIVE)
     assert find_obstacles(group) == ()
 
@@ -130,7 +130,7 @@ TP = TopicPartition("orders", 0)
         ("range", said(), False),
     ],
 )
-def test_a_claim_without_a_generation_is_told(
+def test_a_claim_without_a_generation_is_reported(
     assignor: str, subscription: MemberSubscription, timeless: bool
 ) -> None:
     group = offers(member("a", subscription), assignor=assignor)
@@ -176,7 +176,7 @@ def test_a_group_that_is_not_one_of_consumers_blocks() -> None:
     assert "'connect'" in found.text
 
 
-def test_an_assignor_that_is_not_built_in_is_told_unless_a_built_in_one_is_common_too() -> None:
+def test_an_assignor_that_is_not_built_in_is_reported_unless_a_built_in_one_is_common_too() -> None:
     group = group_of([member("a", said())], "zone")
     found = one(find_obstacles(read_offers(group)), ObstacleKind.FOREIGN_ASSIGNOR)
     assert "'zone'" in found.text

@@ -198,7 +198,7 @@ async def test_what_all_members_list_is_asked_one_name_at_a_time() -> None:
     assert [each.protocols[0].name for each in coordinator.asked] == [*BUILT_IN, "zone"]
 
 
-async def test_who_asks_has_a_member_id_nobody_has_and_bytes_everybody_can_read() -> None:
+async def test_the_question_has_a_member_id_nobody_has_and_bytes_everybody_can_read() -> None:
     """With an empty id it would be given one, and the group would wait for it."""
     coordinator = Coordinator(STABLE)
     async with coordinator.cluster() as cluster:
@@ -226,7 +226,7 @@ async def test_a_group_in_a_rebalance_is_waited_for() -> None:
     assert found.is_shown
 
 
-async def test_a_group_that_does_not_settle_in_time_is_told_as_it_is() -> None:
+async def test_a_group_that_does_not_settle_in_time_is_described_as_it_is() -> None:
     coordinator = Coordinator(("CompletingRebalance", "", ("a",)))
     async with coordinator.cluster() as cluster:
         found = await describe_offers(cluster, "billing", timeout=3)
@@ -260,7 +260,7 @@ async def test_an_unknown_group_is_an_error() -> None:
         (ErrorCode.INVALID_SESSION_TIMEOUT, BrokerError),
     ],
 )
-async def test_who_may_not_ask_is_told_what_is_described_and_why_no_more(
+async def test_offers_without_the_right_to_join_hold_the_description_and_the_refusal(
     code: int, kind: type[Exception]
 ) -> None:
     """The first name is refused, so the others are not asked about."""
@@ -273,8 +273,8 @@ async def test_who_may_not_ask_is_told_what_is_described_and_why_no_more(
     assert isinstance(found.refusal, kind)
     assert found.refusal.code == code
     assert len(coordinator.asked) == 1
-    (told,) = find_obstacles(found, ("zone", "sticky"))[:1]
-    assert told.kind is ObstacleKind.NOT_ASKED
+    (obstacle,) = find_obstacles(found, ("zone", "sticky"))[:1]
+    assert obstacle.kind is ObstacleKind.NOT_ASKED
 
 
 async def test_what_was_answered_before_a_refusal_counts() -> None:

@@ -50,7 +50,7 @@ def test_a_leader_of_a_newer_epoch_is_believed_with_its_address() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epoch", "tp", "told"),
+    ("epoch", "tp", "news"),
     [
         (4, A, Leadership(2, 4, TWO)),
         (4, A, Leadership(2, 3, TWO)),
@@ -62,10 +62,10 @@ def test_a_leader_of_a_newer_epoch_is_believed_with_its_address() -> None:
     ],
 )
 def test_a_leader_that_is_old_or_cannot_be_reached_is_not_believed(
-    epoch: int | None, tp: TopicPartition, told: Leadership
+    epoch: int | None, tp: TopicPartition, news: Leadership
 ) -> None:
     view = view_of(epoch)
-    assert with_leader(view, tp, told) is view
+    assert with_leader(view, tp, news) is view
 
 
 @pytest.mark.parametrize(("host", "port", "node_id"), [("", 9092, 2), ("h", 0, 2), ("h", 9092, -1)])
@@ -88,7 +88,7 @@ async def test_a_leader_that_was_learnt_is_in_the_view_until_metadata_knows_bett
 # -- ends of epochs ----------------------------------------------------------------------------
 
 
-def told(*rows: OffsetForLeaderEpochEndOffset) -> OffsetForLeaderEpochResponse:
+def answered(*rows: OffsetForLeaderEpochEndOffset) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=(OffsetForLeaderTopicResult(topic="t", partitions=rows),)
     )
@@ -104,11 +104,11 @@ REFUSED = OffsetForLeaderEpochEndOffset(partition=0, error_code=74)
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
-        (told(ROW, OTHER), {A: EpochEnd(3, 20)}),
-        (told(UNDEFINED), {A: EpochEnd(None, None)}),
-        (told(REFUSED), {A: EpochEnd(None, None, 74)}),
-        (told(ROW, ROW), {}),
-        (told(OTHER), {}),
+        (answered(ROW, OTHER), {A: EpochEnd(3, 20)}),
+        (answered(UNDEFINED), {A: EpochEnd(None, None)}),
+        (answered(REFUSED), {A: EpochEnd(None, None, 74)}),
+        (answered(ROW, ROW), {}),
+        (answered(OTHER), {}),
     ],
 )
 async def test_the_end_of_an_epoch_is_read_from_the_one_row_about_it(

@@ -75,7 +75,7 @@ async def test_each_leader_is_asked_for_its_partitions(scripted: ScriptedCluster
         assert request.topics[0].partitions[0].timestamp == -1
 
 
-async def test_isolation_and_leader_epoch_are_told(scripted: ScriptedCluster) -> None:
+async def test_isolation_and_leader_epoch_are_sent(scripted: ScriptedCluster) -> None:
     scripted.move_leader(TPS[0], 1)
     async with found(scripted) as cluster:
         committed = IsolationLevel.READ_COMMITTED

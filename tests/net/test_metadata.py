@@ -229,7 +229,7 @@ def test_a_topic_without_a_name_is_left_out() -> None:
 # -- what is missing -----------------------------------------------------------------------------
 
 
-def test_a_missing_topic_and_a_missing_leader_are_told_apart() -> None:
+def test_a_missing_topic_and_a_missing_leader_are_distinguished() -> None:
     watched = frozenset({"t"})
     gone = topic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     late = topic(error_code=ErrorCode.LEADER_NOT_AVAILABLE)

@@ -181,8 +181,8 @@ async def test_the_impatience_of_an_asker_says_nothing_of_the_broker(
 def test_another_reason_why_nobody_is_there_is_news_once() -> None:
     known = Outages()
     reasons = (Absence.UNKNOWN, None, Absence.UNKNOWN, Absence.REFUSED, None, Absence.REFUSED)
-    told = [known.fail("a:1", at, at, why) for at, why in enumerate(reasons)]
-    assert told == [True, False, False, True, False, False]
+    news = [known.fail("a:1", at, at, why) for at, why in enumerate(reasons)]
+    assert news == [True, False, False, True, False, False]
 
 
 def test_an_answer_ends_an_outage_when_it_was_asked_for_since_it_began() -> None:

@@ -43,9 +43,9 @@ async def test_a_broker_that_is_gone_is_warned_of_once_until_it_has_answered_aga
             for _ in range(5):
                 await beat(cluster)
             scripted.broker(2).come_up()
-    told = [each.getMessage() for each in caplog.records]
-    assert len(told) == 2
-    assert all("node 2 at broker-2:9092" in line for line in told)
+    logged = [each.getMessage() for each in caplog.records]
+    assert len(logged) == 2
+    assert all("node 2 at broker-2:9092" in line for line in logged)
 
 
 async def test_a_connection_cut_after_others_were_served_says_nothing_of_sasl(
@@ -68,9 +68,9 @@ async def test_a_broker_known_by_two_names_is_warned_of_once(
             broker.go_down()
         cluster.invalidate()
         await anyio.sleep(60)
-    told = [each.getMessage() for each in caplog.records]
-    assert len(told) == 2
-    assert all(any(broker.address in line for line in told) for broker in scripted.brokers)
+    logged = [each.getMessage() for each in caplog.records]
+    assert len(logged) == 2
+    assert all(any(broker.address in line for line in logged) for broker in scripted.brokers)
 
 
 async def test_answers_that_cannot_be_read_are_warned_of_once_a_minute_with_the_reason(
@@ -82,9 +82,9 @@ async def test_answers_that_cannot_be_read_are_warned_of_once_a_minute_with_the_
         for _ in range(10):
             await beat(cluster)
             await anyio.sleep(9)
-    told = [each.getMessage() for each in caplog.records]
-    assert len(told) == 2
-    assert all("node 2 at broker-2:9092" in line and "negative" in line for line in told)
+    logged = [each.getMessage() for each in caplog.records]
+    assert len(logged) == 2
+    assert all("node 2 at broker-2:9092" in line and "negative" in line for line in logged)
 
 
 async def test_a_connection_given_up_does_not_end_the_pause_that_another_s_failure_began(
@@ -103,7 +103,7 @@ async def test_a_connection_given_up_does_not_end_the_pause_that_another_s_failu
         assert scripted.broker(2).dialled_at[-2] > lost_at
 
 
-async def test_a_connection_is_told_when_it_is_opened_and_when_and_why_it_is_closed(
+async def test_the_log_says_when_a_connection_opens_and_when_and_why_it_closes(
     scripted: ScriptedCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="kgroup.net.pool")
@@ -125,7 +125,7 @@ async def test_a_connection_is_told_when_it_is_opened_and_when_and_why_it_is_clo
     assert closed.endswith(f"closed node=2 address=broker-2:9092 lane=fetch {reason}")
 
 
-async def test_a_connection_that_never_opened_is_told_as_closed_with_the_reason(
+async def test_a_connection_that_never_opened_is_logged_as_closed_with_the_reason(
     scripted: ScriptedCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(scripted) as cluster:
@@ -135,10 +135,10 @@ async def test_a_connection_that_never_opened_is_told_as_closed_with_the_reason(
         await anyio.sleep(0.1)
         caplog.clear()
         await beat(cluster)
-        told = [each.getMessage() for each in caplog.records if each.levelno == logging.DEBUG]
-    told = [line for line in told if "node=2" in line]
-    assert told
-    assert all(" closed " in line and "refuses connections" in line for line in told)
+        logged = [each.getMessage() for each in caplog.records if each.levelno == logging.DEBUG]
+    logged = [line for line in logged if "node=2" in line]
+    assert logged
+    assert all(" closed " in line and "refuses connections" in line for line in logged)
 
 
 async def asked_while_it_ends(scripted: ScriptedCluster, later: int) -> None:
@@ -155,11 +155,11 @@ async def asked_while_it_ends(scripted: ScriptedCluster, later: int) -> None:
 
 
 @pytest.mark.parametrize("later", range(4))
-async def test_who_asks_for_a_connection_while_the_pool_ends_is_told_that_it_is_closed(
+async def test_a_request_for_a_connection_while_the_pool_ends_is_refused_as_closed(
     scripted: ScriptedCluster, later: int
 ) -> None:
     """1. A cluster is cancelled; 2. its pool takes no more tasks, and is not left yet; 3. somebody
-    asks for a connection, and got a RuntimeError of the task group. Whose turn it is in between is
-    drawn by trio."""
+    asks for a connection, and got a RuntimeError of the task group. Trio draws the order of the
+    tasks in between."""
     for _ in range(10):
         await asked_while_it_ends(scripted, later)

@@ -1,4 +1,4 @@
-"""The internal producer: stored once, or its fate is told."""
+"""The internal producer: a batch is stored once, or its fate is reported."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -163,7 +163,7 @@ async def test_a_temporary_refusal_is_asked_again(log: Log) -> None:
         assert await producer.send(TP, ONE) == 2
 
 
-async def test_a_refusal_is_told_and_the_next_batch_has_a_new_identity(log: Log) -> None:
+async def test_a_refusal_is_reported_and_the_next_batch_has_a_new_identity(log: Log) -> None:
     log.scripted.broker(1).once(ProduceRequest, log.refuse(ErrorCode.MESSAGE_TOO_LARGE))
     async with producing(log) as producer:
         with pytest.raises(BrokerError, match=r"MESSAGE_TOO_LARGE.*log-0"):
@@ -203,7 +203,7 @@ async def test_a_forgotten_producer_id_is_replaced(log: Log) -> None:
     assert log.identities == [(1001, 0), (1001, 1), (1002, 0)]
 
 
-async def test_a_forgotten_producer_id_in_doubt_is_told(log: Log) -> None:
+async def test_a_forgotten_producer_id_in_doubt_is_reported(log: Log) -> None:
     async with producing(log) as producer:
         await producer.send(TP, ONE)
         unknown = log.refuse(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -212,7 +212,7 @@ async def test_a_forgotten_producer_id_in_doubt_is_told(log: Log) -> None:
             await producer.send(TP, ONE)
 
 
-async def test_a_hidden_topic_is_told(log: Log) -> None:
+async def test_a_hidden_topic_is_reported(log: Log) -> None:
     log.scripted.topics["log"].error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     async with producing(log) as producer:
         with pytest.raises(UnauthorizedError, match="log"):
@@ -244,7 +244,7 @@ async def test_what_became_of_a_batch_comes_with_the_brokers_time(log: Log) -> N
         assert await producer.deliver(TP, ONE) == Delivered(1, 1234)
 
 
-async def test_a_refused_batch_is_told_as_a_value_and_is_not_stored(log: Log) -> None:
+async def test_a_refused_batch_is_returned_as_a_value_and_is_not_stored(log: Log) -> None:
     for broker in log.scripted.brokers:
         broker.on(ProduceRequest, log.refuse(ErrorCode.INVALID_RECORD))
     async with producing(log) as producer:

@@ -32,11 +32,11 @@ from tests.net.scram_server import (
 from tests.net.stage import BEAT, Heard, connected
 from tests.search.scripted.broker import Cut, HungUp, ScriptedBroker
 
-# -- who we are -------------------------------------------------------------------------------
+# -- the client's identity --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", WITH_PASSWORD)
-async def test_nothing_is_asked_before_the_broker_knows_who_asks(
+async def test_nothing_is_asked_before_authentication_is_over(
     broker: ScriptedBroker, server: SaslServer, mechanism: SaslMechanism
 ) -> None:
     async with connected(broker, security=by_password(mechanism)) as connection:
@@ -88,7 +88,7 @@ async def test_a_broker_that_skips_its_proof_is_not_believed(broker: ScriptedBro
             await connection.request(BEAT, 5)
 
 
-async def test_a_token_is_asked_for_each_connection_and_told_with_its_extensions(
+async def test_a_token_is_asked_for_each_connection_and_sent_with_its_extensions(
     broker: ScriptedBroker, server: SaslServer
 ) -> None:
     tokens = iter(["one", "two"])
@@ -140,11 +140,11 @@ async def test_extensions_may_be_asked_for_after_each_token(
     ]
 
 
-@pytest.mark.parametrize("told", [{"auth": "x"}, {"a": "x\x01auth=Bearer b"}, None, "a=b"])
+@pytest.mark.parametrize("returned", [{"auth": "x"}, {"a": "x\x01auth=Bearer b"}, None, "a=b"])
 async def test_what_can_be_no_extension_is_never_sent(
-    broker: ScriptedBroker, server: SaslServer, told: Any
+    broker: ScriptedBroker, server: SaslServer, returned: Any
 ) -> None:
-    await refuses(broker, bearer(lambda: told), r"sasl_oauth_extensions returned .*KIP-342")
+    await refuses(broker, bearer(lambda: returned), r"sasl_oauth_extensions returned .*KIP-342")
     assert server.messages == []
 
 
@@ -168,7 +168,7 @@ async def test_a_token_may_take_a_while(broker: ScriptedBroker, server: SaslServ
         assert anyio.current_time() == pytest.approx(3)
 
 
-async def test_a_denied_token_is_told_in_the_words_of_the_broker(
+async def test_the_error_of_a_denied_token_has_the_words_of_the_broker(
     broker: ScriptedBroker, server: SaslServer
 ) -> None:
     await refuses(broker, by_token(lambda: "denied"), "invalid_token")
@@ -209,19 +209,19 @@ async def test_a_refusal_counts_although_the_broker_closes_right_behind_it(
 
 
 @pytest.mark.parametrize(
-    ("offered", "told"), [(("PLAIN", "GSSAPI"), "it offers PLAIN, GSSAPI"), ((), "none at all")]
+    ("offered", "words"), [(("PLAIN", "GSSAPI"), "it offers PLAIN, GSSAPI"), ((), "none at all")]
 )
-async def test_a_mechanism_that_is_not_offered_is_told_with_those_that_are(
-    broker: ScriptedBroker, offered: tuple[str, ...], told: str
+async def test_the_error_of_a_mechanism_that_is_not_offered_lists_those_that_are(
+    broker: ScriptedBroker, offered: tuple[str, ...], words: str
 ) -> None:
     code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
     broker.on(SaslHandshakeRequest, SaslHandshakeResponse(error_code=code, mechanisms=offered))
     async with connected(broker, security=by_password(SCRAM[1])) as connection:
-        with pytest.raises(AuthenticationError, match=told):
+        with pytest.raises(AuthenticationError, match=words):
             await connection.request(BEAT, 5)
 
 
-async def test_a_listener_without_sasl_is_told_as_such(broker: ScriptedBroker) -> None:
+async def test_the_error_of_a_listener_without_sasl_says_so(broker: ScriptedBroker) -> None:
     answer = SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=())
     broker.on(SaslHandshakeRequest, answer)
     async with connected(broker, security=by_password(SCRAM[1])) as connection:
@@ -285,21 +285,21 @@ async def test_no_trace_error_or_repr_holds_a_password_or_a_proof(
     password: str,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    heard, told = Heard(), []
+    heard, shown = Heard(), []
     security = by_password(mechanism, password)
     async with connected(broker, trace=heard, security=security) as connection:
         try:
             await connection.request(BEAT, 5)
         except AuthenticationError as error:
-            told += [repr(error), str(error), repr(error.__cause__), repr(error.__context__)]
-        told += [repr(connection), repr(connection.failure), repr(security)]
-    told += [repr(NetSettings(bootstrap=(), security=security)), caplog.text]
-    told += map(repr, (heard.asked, heard.answered, heard.closed))
-    told += [repr(request) for request in broker.requests(SaslAuthenticateRequest)]
+            shown += [repr(error), str(error), repr(error.__cause__), repr(error.__context__)]
+        shown += [repr(connection), repr(connection.failure), repr(security)]
+    shown += [repr(NetSettings(bootstrap=(), security=security)), caplog.text]
+    shown += map(repr, (heard.asked, heard.answered, heard.closed))
+    shown += [repr(request) for request in broker.requests(SaslAuthenticateRequest)]
     proofs = [message.rpartition(b",p=")[2].decode() for message in server.messages[1:]]
     hidden = forms(password) | forms(PASSWORD) | {part for proof in proofs for part in forms(proof)}
     assert len(heard.asked) >= 3
-    assert not [secret for secret in hidden for text in told if secret in text]
+    assert not [secret for secret in hidden for text in shown if secret in text]
 
 
 async def test_no_trace_error_or_repr_holds_a_token(
@@ -318,9 +318,9 @@ async def test_no_trace_error_or_repr_holds_a_token(
     async with connected(broker, trace=heard, security=by_token(lambda: token)) as connection:
         with pytest.raises(AuthenticationError) as caught:
             await connection.request(BEAT, 5)
-    told = [repr(caught.value), caplog.text, repr(heard.asked), repr(heard.answered)]
+    shown = [repr(caught.value), caplog.text, repr(heard.asked), repr(heard.answered)]
     assert "is not good" in repr(caught.value)
-    assert not [secret for secret in forms(token) for text in told if secret in text]
+    assert not [secret for secret in forms(token) for text in shown if secret in text]
 
 
 @pytest.mark.parametrize("text", ["hunter2", "it's", "päss"])

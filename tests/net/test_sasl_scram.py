@@ -96,7 +96,7 @@ def test_a_first_answer_that_must_not_be_believed_is_refused(message: str, reaso
         read_server_first(FIRST, message.encode())
 
 
-def test_extensions_behind_what_counts_are_passed_over_and_signed() -> None:
+def test_extensions_behind_what_counts_are_skipped_and_signed() -> None:
     answer = read_server_first(FIRST, (SOUND + ",x=y").encode())
     assert (answer.text, answer.iterations) == (SOUND + ",x=y", 4096)
 

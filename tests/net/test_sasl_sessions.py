@@ -179,7 +179,7 @@ async def test_a_broker_that_is_only_down_keeps_the_others_refusal_waiting() -> 
         assert anyio.current_time() == pytest.approx(5)
 
 
-async def test_a_refusal_later_is_told_to_whoever_watches_and_nobody_is_dialled_again() -> None:
+async def test_a_later_refusal_is_raised_in_changed_and_no_broker_is_dialled_again() -> None:
     cluster, server = guarded_cluster()
     async with running(cluster, security=by_password(SaslMechanism.PLAIN)) as found:
         view = await found.bootstrap(5)
@@ -224,7 +224,7 @@ async def dialling(dial: Distrusted) -> AsyncIterator[Cluster]:
         tasks.cancel_scope.cancel()
 
 
-async def test_certificates_that_nobody_accepts_are_told_at_once() -> None:
+async def test_certificates_that_nobody_accepts_are_reported_at_once() -> None:
     dial = Distrusted(ScriptedCluster(2))
     async with dialling(dial) as found:
         with pytest.raises(NoBrokerError, match="expired") as caught:

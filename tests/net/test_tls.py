@@ -1,4 +1,5 @@
-"""TLS on sockets of this machine: who is trusted, which name counts, what a failure says."""
+"""TLS on sockets of this machine: which authority is trusted, which name counts, what a failure
+says."""
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -102,7 +103,7 @@ async def test_an_address_is_a_name_too(authority: trustme.CA, trusting: ssl.SSL
         assert await said(dial, trusting, "127.0.0.1") == b"hello kgroup"
 
 
-async def test_an_unknown_authority_is_not_trusted_and_told_with_the_host(
+async def test_the_error_of_an_unknown_authority_has_the_host(
     trusting: ssl.SSLContext,
 ) -> None:
     async with listening(server_context(trustme.CA())) as dial:
@@ -114,7 +115,7 @@ async def test_an_unknown_authority_is_not_trusted_and_told_with_the_host(
     assert caught.value.reason.endswith("; ssl_cafile names the authorities that are trusted")
 
 
-async def test_another_name_is_not_accepted_and_both_are_told(
+async def test_another_name_is_not_accepted_and_the_error_has_both(
     authority: trustme.CA, trusting: ssl.SSLContext
 ) -> None:
     async with listening(server_context(authority, "somebody.example")) as dial:
@@ -132,7 +133,7 @@ async def test_another_name_is_accepted_when_names_are_not_compared(
         assert await said(dial, tls_context(files)) == b"hello kgroup"
 
 
-async def test_a_listener_without_tls_is_told_as_such(trusting: ssl.SSLContext) -> None:
+async def test_the_error_of_a_listener_without_tls_says_so(trusting: ssl.SSLContext) -> None:
     async with listening(None) as dial:
         with pytest.raises(TlsError, match="no TLS is spoken there; is this the port of an SSL"):
             await said(dial, trusting)
@@ -168,7 +169,7 @@ async def test_a_peer_that_hangs_up_in_the_handshake_is_a_lost_connection(
     assert not isinstance(caught.value, TlsError)
 
 
-async def test_a_client_certificate_is_shown_to_who_wants_it(
+async def test_a_client_certificate_is_shown_to_a_broker_that_requires_one(
     authority: trustme.CA, tmp_path: Path
 ) -> None:
     server = server_context(authority)

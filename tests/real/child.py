@@ -77,7 +77,7 @@ class Child:
 
         1. It looks at its lease, stamps that a record is handed out, and is frozen; 2. it wakes,
         and what was stamped before stands behind the rest of its log. So what is logged after this
-        time was decided by who had woken.
+        time was decided by a process that had woken.
         """
         now = system_clock()
         self._process.send_signal(signal.SIGCONT)

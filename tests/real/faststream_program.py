@@ -1,7 +1,7 @@
 """FastStream's documented example, a subscriber that publishes, in a process of its own.
 
 Decides: the order in which a program is put on the facade: the class first, then the broker. What
-is changed of the example: topics, groups and the end are given; who reads says so.
+is changed of the example: topics, groups and the end are given; the reader prints what it reads.
 Never: is imported: it changes aiokafka for its whole process.
 """
 

@@ -43,7 +43,7 @@ class Talk:
     """Raw requests in few words, and what came of them.
 
     Args:
-        world: who is asked.
+        world: the one that is asked.
     """
 
     def __init__(self, world: World) -> None:

@@ -216,7 +216,7 @@ class Transcript:
     """Answers of one world.
 
     Args:
-        world: whose.
+        world: the one that answered.
         lines: what was answered, in order.
     """
 

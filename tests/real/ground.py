@@ -112,9 +112,9 @@ class Ground:
     async def fill_in_one_batch(self, count: int) -> None:
         """Store `count` more records in each partition, those of each in one record batch.
 
-        A consumer hands out no batch across the border of two that are stored, so who counts
-        batches must know them. A writer that lingers for 2 ms sends four records and then 26,
-        where its thread is kept from the processor in between.
+        A consumer hands out no batch across the border of two that are stored, so a test that
+        counts batches must know them. A writer that lingers for 2 ms sends four records and then
+        26, where its thread is kept from the processor in between.
         """
         quick, self.producer = self.producer, _new_producer(self.kafka, linger=PATIENCE)
         await self.fill(count)  # what flushes does not linger

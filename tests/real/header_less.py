@@ -30,7 +30,7 @@ class HeaderLess:
     Args:
         kafka: one node, not newer than 3.9.
         log: name of the coordination topic, which has one partition.
-        group: whose member it is.
+        group: the group it is a member of.
         topic: that it claims a partition of.
         partition: its number.
         client: its client id.

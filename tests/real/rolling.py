@@ -21,7 +21,7 @@ from tests.real.ground import committed, describe, eventually
 from tests.real.members import Group, Member
 from tests.real.peers import Peer
 
-__all__ = ["PARTITIONS", "Rollout", "Spells", "among_themselves", "rolling"]
+__all__ = ["PARTITIONS", "Gaps", "Rollout", "among_themselves", "rolling"]
 
 PARTITIONS = 6
 ONE_REBALANCE = 5.0
@@ -37,7 +37,7 @@ Make = Callable[[str], Peer]
 
 
 @dataclass
-class Spells:
+class Gaps:
     """How long something was away, and how often, for each partition.
 
     Args:
@@ -81,8 +81,8 @@ class Rollout:
         self.group = group
         self.here: list[Peer | Member] = []
         self.everybody: list[Peer | Member] = []
-        self.ownerless = Spells()
-        self.unread = Spells()
+        self.ownerless = Gaps()
+        self.unread = Gaps()
         self._tasks = tasks
         self._read_up_to: dict[int, int] = {}
 
@@ -122,7 +122,7 @@ class Rollout:
         """Replace members by others, and those by what was there before, one by one.
 
         Args:
-            old: who goes.
+            old: the member that goes.
             new: what comes for them, None for members of kgroup's own.
             back: what comes for those.
             assignor: the one that must be in use in the middle and at the end.

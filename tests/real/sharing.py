@@ -1,7 +1,7 @@
 """Members of ours and one of another library's share a topic, and each does its part.
 
 Decides: what it means that members get along: every partition has one owner, each owner reads
-what is its own, and whoever is left takes over where the other one stopped.
+what is its own, and the member that is left takes over where the other one stopped.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ async def share(
         group: of ours, without members; its options say what they offer.
         peer: the other library's member.
         assignor: name of the one that must be in use.
-        we_lead: who comes first, and so divides.
+        we_lead: whether our member comes first, and so divides.
         count: of members of ours.
 
     Returns:

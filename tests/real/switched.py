@@ -1,7 +1,7 @@
 """An assignor that obeys its test: well, or in one of the ways in which assignors go wrong.
 
 Decides: what each way looks like to the leader that runs it.
-Never: goes wrong of itself; who switches it is the test.
+Never: goes wrong of itself; the test switches it.
 """
 
 from collections.abc import Sequence

@@ -66,7 +66,7 @@ async def all_have_been_given(*raw: Straggler) -> None:
 
 
 @pytest.mark.parametrize("anyio_backend", ["trio"])
-async def test_an_eager_group_gives_nothing_to_who_cannot_be_read_and_goes_on(
+async def test_an_eager_group_gives_nothing_to_unreadable_members_and_goes_on(
     kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The members that can be read own everything, and the leader names each that cannot."""
@@ -217,7 +217,7 @@ def all_share(group: Group, *raw: Straggler) -> bool:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_round_that_the_coordinator_cannot_complete_is_told_and_outlived(
+async def test_a_round_that_the_coordinator_cannot_complete_is_reported_and_outlived(
     kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One member's bytes stop the coordinator; a cooperative member reads on, and joins again

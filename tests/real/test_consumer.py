@@ -69,29 +69,29 @@ async def test_nobody_waits_for_another_members_batch_but_for_its_partition(
     ground = await lay_ground(kafka, 6)
     await ground.fill(10)
     async with group_on(ground, tmp_path, max_poll_interval=30.0) as group:
-        desk = Desk()
-        first = await group.join("first", desk.work)
-        await eventually(lambda: desk.held.keys() == ground.all_partitions, "all are in hand")
+        keeper = Keeper()
+        first = await group.join("first", keeper.work)
+        await eventually(lambda: keeper.held.keys() == ground.all_partitions, "all are in hand")
         second = await group.join("second")
         moving = await asked_to_give_up(first, 3)
         assert not second.owned
         late = min(moving)
         for tp in ground.all_partitions - {late}:
-            desk.held[tp].done()
+            keeper.held[tp].done()
         await eventually(lambda: second.owned == moving - {late}, "what is done has moved")
-        await both_read(group, ground, desk, late)
+        await both_read(group, ground, keeper, late)
         assert late in first.owned
-        desk.held[late].done()
+        keeper.held[late].done()
         await group.settled(3, 3)
         assert second.owned == moving
-        desk.hold = False
+        keeper.hold = False
         await ground.fill(5)
         await group.all_read()
         await group.end()
     assert (await group.verdict()).total.duplicated == 0
 
 
-class Desk:
+class Keeper:
     """Work of a member that keeps one batch of each partition in hand until asked otherwise."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ async def asked_to_give_up(member: Member, count: int) -> frozenset[TopicPartiti
     return member.consumer.membership.draining
 
 
-async def both_read(group: Group, ground: Ground, desk: Desk, late: TopicPartition) -> None:
+async def both_read(group: Group, ground: Ground, keeper: Keeper, late: TopicPartition) -> None:
     """Both members go on with what they have, while one batch stays in hand."""
     numbers = [tp.partition for tp in ground.all_partitions - {late}]
     before = {member: len(member.reads) for member in group.members}
@@ -138,7 +138,7 @@ async def both_read(group: Group, ground: Ground, desk: Desk, late: TopicPartiti
         lambda: sum(len(member.reads) - before[member] for member in group.members) == 25,
         "both go on reading",
     )
-    assert desk.held[late].in_hand
+    assert keeper.held[late].in_hand
     assert all(len(member.reads) > before[member] for member in group.members)
 
 
@@ -271,7 +271,9 @@ def closed() -> str:
 
 
 @pytest.mark.slow
-async def test_every_address_that_was_tried_is_told_in_time(silent: str, closed: str) -> None:
+async def test_the_error_names_every_address_that_was_tried_in_time(
+    silent: str, closed: str
+) -> None:
     consumer = Consumer(
         "orders",
         group_id="billing",

@@ -1,7 +1,7 @@
 """The contracts, kept by the Marshal backend on a real Kafka, on asyncio and on trio.
 
-Who shares by claims does so at its leisure: members must be the same for ten seconds before one of
-them gives anything back. So all contracts are played beside each other, each by a group of its own
+Members that share by claims take their time: the group must be the same for ten seconds before one
+of them gives anything back. So all contracts run beside each other, each with a group of its own
 with a log of its own, on asyncio and on trio; what came of each is a test.
 """
 

@@ -172,7 +172,7 @@ async def test_a_program_that_forgets_to_stop_ends_at_once_with_one_warning(
 
 @pytest.mark.real
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_who_is_dropped_leaves_its_group(kafka: RealKafka) -> None:
+async def test_a_consumer_that_is_garbage_collected_leaves_its_group(kafka: RealKafka) -> None:
     ground = await lay_ground(kafka, 2)
     group, loop = fresh("group"), asyncio.get_running_loop()
     loop.set_exception_handler(lambda *_: None)

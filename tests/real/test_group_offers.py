@@ -109,7 +109,7 @@ async def test_members_of_the_newer_protocol_list_nothing_and_are_in_the_way(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_who_may_describe_but_not_join_is_told_the_assignor_in_use_and_why_no_more(
+async def test_offers_with_the_right_to_describe_only_hold_the_assignor_in_use_and_the_refusal(
     kafka_secure: RealKafka, tmp_path: Path
 ) -> None:
     """DescribeGroups needs DESCRIBE of the group, a JoinGroup needs READ; beside aiokafka."""
@@ -165,7 +165,7 @@ def narrow(kafka: RealKafka) -> Iterator[RealKafka]:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_of_a_group_that_is_full_the_assignor_in_use_is_told(
+async def test_offers_of_a_group_that_is_full_hold_the_assignor_in_use(
     narrow: RealKafka, tmp_path: Path
 ) -> None:
     """With a place left it is asked; with none, every client that is no member is refused."""
@@ -268,7 +268,7 @@ JAVA = Case(
     ],
     indirect=["kafka"],
 )
-async def test_what_a_member_of_another_library_offers_is_told(
+async def test_what_a_member_of_another_library_offers_is_described(
     kafka: RealKafka, tmp_path: Path, case: Case
 ) -> None:
     """Alone its list is known; in company what all have in common, and that it is no more."""

@@ -254,7 +254,7 @@ def test_a_group_answers_as_with_a_real_broker(
 @pytest.mark.real
 @pytest.mark.no_stand_in("it is compared with a real one")
 @RELEASES
-def test_a_tie_goes_to_whom_a_real_broker_gives_it(kafka: RealKafka, kind: CoordinatorKind) -> None:
+def test_a_tie_is_decided_as_by_a_real_broker(kafka: RealKafka, kind: CoordinatorKind) -> None:
     run = next(GROUPS)
     with real_side(kafka.bootstrap) as real:
         expected = {tie: vote(real, tie, f"votes-{run}-{'-'.join(tie)}") for tie in TIES}

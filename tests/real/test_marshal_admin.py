@@ -196,7 +196,7 @@ TARGETS = {0: 10, 2: 25}
 
 
 @CROSSED
-async def test_members_go_on_where_they_are_told_from_outside(
+async def test_members_go_on_at_positions_that_were_set_from_outside(
     kafka: RealKafka,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -62,7 +62,7 @@ async def test_a_compacted_coordination_topic_ends_the_member(
 
 
 @CROSSED
-async def test_deleting_the_coordination_topic_ends_who_claims_in_it(
+async def test_deleting_the_coordination_topic_ends_its_members(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
     text = await disturbed(kafka, tmp_path, delete)
@@ -70,7 +70,7 @@ async def test_deleting_the_coordination_topic_ends_who_claims_in_it(
 
 
 @CROSSED
-async def test_more_partitions_of_the_coordination_topic_end_who_claims_in_it(
+async def test_more_partitions_of_the_coordination_topic_end_its_members(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
     text = await disturbed(kafka, tmp_path, widen)

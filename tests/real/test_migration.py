@@ -99,8 +99,8 @@ async def test_a_group_goes_from_eager_to_cooperative_while_records_flow(
 
     With the old one first, as is advised, the group goes on with it until a member drops it.
 
-    Who commits in `on_revoked` gets each record once; nothing is lost, and no partition stands
-    still for longer than one round takes.
+    A member that commits in `on_revoked` gets each record once; nothing is lost, and no partition
+    stands still for longer than one round takes.
     """
     ground = await lay_ground(kafka, 6)
     gone: list[Member] = []
@@ -177,7 +177,7 @@ async def enter_static(group: Group, name: str, step: int, *assignors: str) -> M
 
 
 @CROSSED
-async def test_a_newcomer_without_a_common_assignor_is_told_and_nothing_else_happens(
+async def test_a_newcomer_without_a_common_assignor_is_refused_and_nothing_else_happens(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
     """A single bounce: INCONSISTENT_GROUP_PROTOCOL ends the newcomer; the others do not notice."""
@@ -265,7 +265,7 @@ async def test_a_member_with_an_eager_assignor_in_its_list_is_eager_among_cooper
     """KIP-429, in the middle of the second restart: one lists both, one only the cooperative one.
 
     In each round the one hands everything back, the other keeps what it keeps, and no partition
-    is owned by both, whoever leads.
+    is owned by both, under either leader.
     """
     lists = {"eager": (COOPERATIVE, "range"), "cooperative": (COOPERATIVE,)}
     (other,) = lists.keys() - {leader}

@@ -1,6 +1,6 @@
 """Groups of members of different libraries: each partition has one owner, and everybody reads.
 
-Who comes first leads: it computes everybody's assignment, so each library is judged in both roles.
+The first member leads: it computes everybody's assignment, so each library is judged in both roles.
 """
 
 from pathlib import Path

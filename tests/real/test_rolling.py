@@ -3,7 +3,7 @@
 The group goes on: nobody is refused, nothing is lost, and no partition waits for longer than one
 rebalance. What goes and what comes list the same assignor, and so does the member of kgroup's own,
 where there is one: it counts the rounds. In other tests originals and drop-ins are alone, up to a
-group of drop-ins only. Who is eager takes one round for a change; who is cooperative takes two
+group of drop-ins only. Eager members take one round for a change, cooperative ones take two
 (KIP-429).
 """
 
@@ -23,7 +23,7 @@ from tests.real.ground import Ground, lay_ground
 from tests.real.java_peer import JavaPeer
 from tests.real.members import Member, group_on
 from tests.real.peers import AiokafkaPeer, ConfluentPeer, KafkaPythonPeer, Peer
-from tests.real.rolling import PARTITIONS, Spells, among_themselves, rolling
+from tests.real.rolling import PARTITIONS, Gaps, among_themselves, rolling
 
 COOPERATIVE = "cooperative-sticky"
 
@@ -183,7 +183,7 @@ def no_refusal(everybody: list[Peer | Member]) -> bool:
     return not any("InconsistentGroupProtocol" in line for line in said)
 
 
-# -- spells ---------------------------------------------------------------------------------------
+# -- gaps ---------------------------------------------------------------------------------------
 #
 # What a replacement costs is counted to its end: a gap counts though nothing came after it.
 
@@ -191,21 +191,21 @@ def no_refusal(everybody: list[Peer | Member]) -> bool:
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def test_a_spell_that_is_over_counts_from_its_beginning() -> None:
-    spells = Spells()
+def test_a_gap_that_is_over_counts_from_its_beginning() -> None:
+    gaps = Gaps()
     for now in (1.0, 1.5):
-        spells.gone(A, now)
-    spells.back(A, 3.0)
-    spells.back(B, 9.0)
-    assert (spells.longest, spells.count) == (2.0, {A: 1})
+        gaps.gone(A, now)
+    gaps.back(A, 3.0)
+    gaps.back(B, 9.0)
+    assert (gaps.longest, gaps.count) == (2.0, {A: 1})
 
 
 def test_what_is_away_when_nobody_looks_any_more_counts_up_to_then() -> None:
-    spells = Spells()
-    spells.gone(A, 1.0)
-    spells.back(A, 2.0)
-    spells.gone(A, 10.0)
-    spells.gone(B, 12.0)
-    spells.end(15.0)
-    assert (spells.longest, spells.since) == (5.0, {})
-    assert spells.most == 2
+    gaps = Gaps()
+    gaps.gone(A, 1.0)
+    gaps.back(A, 2.0)
+    gaps.gone(A, 10.0)
+    gaps.gone(B, 12.0)
+    gaps.end(15.0)
+    assert (gaps.longest, gaps.since) == (5.0, {})
+    assert gaps.most == 2

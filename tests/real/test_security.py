@@ -151,7 +151,7 @@ async def alter_scram(kafka: RealKafka, change: Any) -> None:
 
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("mechanism", MECHANISMS[:3])
-async def test_a_wrong_password_is_told_at_once_and_asked_once(
+async def test_a_wrong_password_is_reported_at_once_and_asked_once(
     kafka_secure: RealKafka, listener: str, mechanism: str
 ) -> None:
     options = kafka_secure.access.options(listener, mechanism)
@@ -169,7 +169,7 @@ async def test_an_expired_or_strange_token_is_denied(kafka_secure: RealKafka, to
     assert token not in str(error) + repr(error.__cause__)
 
 
-async def test_an_unknown_authority_is_told_with_host_and_reason(
+async def test_the_error_of_an_unknown_authority_has_host_and_reason(
     kafka_secure: RealKafka, tmp_path: Path
 ) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
@@ -179,7 +179,9 @@ async def test_an_unknown_authority_is_told_with_host_and_reason(
     assert reason.startswith("TLS: the certificate of '127.0.0.1' is not accepted: ")
 
 
-async def test_a_certificate_of_another_name_is_told_with_both(kafka_secure: RealKafka) -> None:
+async def test_the_error_of_a_certificate_for_another_name_has_both_names(
+    kafka_secure: RealKafka,
+) -> None:
     async def elsewhere(host: str, port: int) -> ByteStream:
         return await dial_tcp("127.0.0.1", port)
 
@@ -280,7 +282,7 @@ async def first_unauthorized(consumer: Consumer[Any, Any]) -> UnauthorizedError:
                 return error
 
 
-async def test_a_topic_that_is_denied_is_told_by_name_while_others_go_on(
+async def test_a_topic_that_is_denied_is_named_while_others_go_on(
     kafka_secure: RealKafka,
 ) -> None:
     closed, free = await lay_ground(kafka_secure, 1), await lay_ground(kafka_secure, 1)
@@ -313,7 +315,7 @@ async def note_read(consumer: Consumer[Any, Any], got: dict[str, int], closed: s
         got[tp.topic] = got.get(tp.topic, 0) + len(records)
 
 
-async def test_a_group_that_is_denied_is_told_by_name_and_works_once_it_is_granted(
+async def test_a_group_that_is_denied_is_named_and_works_once_it_is_granted(
     kafka_secure: RealKafka,
 ) -> None:
     ground, group = await lay_ground(kafka_secure, 1), fresh("group")
@@ -327,7 +329,9 @@ async def test_a_group_that_is_denied_is_told_by_name_and_works_once_it_is_grant
         assert consumer.failure is None
 
 
-async def test_a_group_denied_in_the_middle_is_told_and_recovers(kafka_secure: RealKafka) -> None:
+async def test_a_group_denied_in_the_middle_is_reported_and_recovers(
+    kafka_secure: RealKafka,
+) -> None:
     ground, group = await lay_ground(kafka_secure, 1), fresh("group")
     await ground.fill(1)
     denial = Acl("alice", AclResource.GROUP, group, AclOperation.READ, allowed=False)
@@ -353,7 +357,7 @@ async def next_offset(consumer: Consumer[Any, Any]) -> int:
                 continue
 
 
-async def test_a_topic_nobody_may_see_is_told_by_name(kafka_secure: RealKafka) -> None:
+async def test_a_topic_nobody_may_see_is_named(kafka_secure: RealKafka) -> None:
     ground, group = await lay_ground(kafka_secure, 1), fresh("group")
     add_acls(kafka_secure.bootstrap, Acl("bob", AclResource.GROUP, group, AclOperation.READ))
     async with reading(kafka_secure, [ground.topic], group, "bob") as consumer:

@@ -292,7 +292,7 @@ async def test_26_partitions_added_while_the_leader_was_not_subscribed_are_given
 @pytest.mark.parametrize(
     ("mode", "stays"), [(Leave.LEAVE, False), (Leave.DEFAULT, True), (Leave.REMAIN, True)]
 )
-async def test_26_a_static_member_leaves_by_its_instance_only_when_it_is_told_to(
+async def test_26_a_static_member_leaves_by_its_instance_only_when_asked_to(
     kafka: RealKafka, tmp_path: Path, mode: Leave, stays: bool
 ) -> None:
     """franz-go#837. Required: close(leave=LEAVE) removes the instance, DEFAULT keeps its place."""

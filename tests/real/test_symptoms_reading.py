@@ -106,7 +106,7 @@ async def test_10_a_bad_record_is_raised_at_its_place_until_it_is_skipped(spoilt
 
 
 @pytest.mark.parametrize(("policy", "offsets"), [("skip", [0, 2]), ("raw", [0, 1, 2])])
-async def test_10_a_bad_record_is_passed_over_or_handed_over(
+async def test_10_a_bad_record_is_skipped_or_handed_over(
     spoilt: Ground, policy: str, offsets: list[int]
 ) -> None:
     """aiokafka#744 (kafka-python#1141): see above."""
@@ -222,7 +222,7 @@ async def read_to(consumer: Consumer[Bytes, Bytes], ends: dict[TopicPartition, i
                 places[record.tp] += 1
 
 
-async def test_25_a_listener_that_never_returns_is_cut_off_and_told_once(
+async def test_25_a_listener_that_never_returns_is_cut_off_and_logged_once(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
     """confluent-kafka-python#939: one cannot await in on_revoke.

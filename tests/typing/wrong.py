@@ -138,9 +138,9 @@ async def a_commit_in_the_background_that_is_awaited(consumer: Consumer[Raw, Raw
 
 
 def a_callback_that_takes_offsets_and_an_error(consumer: Consumer[Raw, Raw]) -> None:
-    def told(offsets: dict[TopicPartition, int], error: Exception | None) -> None: ...
+    def called(offsets: dict[TopicPartition, int], error: Exception | None) -> None: ...
 
-    consumer.commit_soon(callback=told)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    consumer.commit_soon(callback=called)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 async def a_commit_that_is_not_awaited(consumer: Consumer[Raw, Raw]) -> CommitOutcome:

@@ -50,7 +50,7 @@ class WrittenPause(NamedTuple):
 
     Args:
         until: log time until which it lasts at least, milliseconds.
-        offset: where it stands; when that was not told, the last one that was read then.
+        offset: where it stands; when that is not known, the last one that was read then.
     """
 
     until: int
@@ -62,9 +62,9 @@ class ClaimLog:
 
     Args:
         cluster: running; not owned.
-        settings: who and where.
+        settings: the administrator, the group, and the coordination topic.
         check: what the coordination topic was found to be.
-        hear: told of everything that is read, between two awaits; None for nobody.
+        hear: called with everything that is read, between two awaits; None for nobody.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ClaimLog:
     # -- reading ---------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Read until cancelled; a failure is told to whoever waits."""
+        """Read until cancelled; a failure is raised in every task that waits."""
         try:
             await self.reader.run()
         except (KGroupError, TimeoutError) as error:
@@ -346,8 +346,8 @@ async def claim_log(
 
     Args:
         cluster: running.
-        settings: who and where.
-        topics: whose claims are needed; None for the whole coordination topic.
+        settings: the administrator, the group, and the coordination topic.
+        topics: the topics whose claims are needed; None for the whole coordination topic.
         hear: as in `ClaimLog`.
 
     Raises:
@@ -359,7 +359,7 @@ async def claim_log(
     names = names_everywhere(check.partitions) if topics is None else topics
     place = ClaimLog(cluster, settings, check, hear)
     place.reader.follow(names)
-    # Who is cancelled ends what it began, and reads that back: reading outlasts the block.
+    # A call that is cancelled ends what it began, and reads that back: reading outlasts the block.
     reading = anyio.CancelScope(shield=True)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_read, place, reading)

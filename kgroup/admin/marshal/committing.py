@@ -1,4 +1,4 @@
-"""What is committed with the group coordinator, for somebody who is no member.
+"""What is committed with the group coordinator, for a caller outside the group.
 
 Decides: which answers are waited for, and for how long.
 Never: counts an answer that did not come, for or against: what is so is read back.

@@ -51,7 +51,7 @@ class GroupPause:
         """Refuse while another administrator has paused the group.
 
         Raises:
-            GroupError: it names who, and for how long.
+            GroupError: another administrator paused the group; it names that one, and how long.
             TimeoutError: a coordination partition is being read anew.
         """
         for number in self.numbers:
@@ -165,7 +165,7 @@ class GroupPause:
             )
 
     async def end_whosever(self) -> None:
-        """Have the group go on, whoever asked for the pause."""
+        """Have the group go on, also when another administrator asked for the pause."""
         await self._write(dict.fromkeys(self.numbers, 0.0))
 
     async def _write(self, lengths: Mapping[int, float]) -> None:

@@ -1,9 +1,9 @@
-"""Pausing a group, and having it go on: what is refused, what is renewed, who is waited for.
+"""Pausing a group, and having it go on: what is refused and renewed, which holders it waits for.
 
 Decides: that a pause is renewed long before it ends, that the end of one is followed up until none
 stands, and that none is written where a member of the original library may read it: it cannot, and
 would take what it read so far for the whole log.
-Never: waits for a member that does not let go beyond the patience of whoever asked.
+Never: waits for a member that does not let go beyond the caller's patience.
 """
 
 from collections.abc import Collection, Sequence
@@ -77,7 +77,7 @@ def mixed(claim_log: ClaimLog) -> list[Mixed]:
 def held(
     claim_log: ClaimLog, tps: Collection[TopicPartition] | None, numbers: Sequence[int]
 ) -> list[Holder]:
-    """Return who has keys of the group now; all keys of these partitions when `tps` is None."""
+    """Return the holders of the group's keys; all keys of these partitions when `tps` is None."""
     group, time = claim_log.settings.group_id, claim_log.time
     return [
         each for number in numbers for each in holders(claim_log.world(number), group, tps, time)
@@ -90,7 +90,7 @@ class PausePlan:
 
     Args:
         numbers: the coordination partitions in which it would be written.
-        held: who has keys of the group now.
+        held: the holders of the group's keys now.
         left: seconds that the group is paused for already, 0.0 when it is not.
     """
 
@@ -107,7 +107,7 @@ def plan_pause(
     Args:
         claim_log: at the log.
         numbers: the coordination partitions in question.
-        topics: whose keys are meant; None for all.
+        topics: the topics of the keys that are meant; None for all.
 
     Raises:
         GroupError: a member of the original library is about.
@@ -125,13 +125,13 @@ def plan_pause(
 async def pause_group(
     claim_log: ClaimLog, numbers: Sequence[int], seconds: float, say: Say = lambda _: None
 ) -> None:
-    """Pause a group; a pause of before is replaced, whoever asked for it.
+    """Pause a group; any earlier pause is replaced, also one of another administrator.
 
-    No reader of the log believes a pause for longer than `LONGEST_PAUSE`: who begins to read later
-    does not find it. One that is to last longer is renewed until what is left of it can be written
-    at once; that is when this returns. Who is cancelled before leaves a pause that ends by itself.
-    One that does not come to stand everywhere, or that somebody ends while it begins, is ended
-    where it does: no half of a group is paused.
+    No reader of the log believes a pause for longer than `LONGEST_PAUSE`: a reader that begins
+    later does not find it. A pause that is to last longer is renewed until what is left of it can
+    be written at once; that is when this returns. A call that is cancelled before leaves a pause
+    that ends by itself. A pause that does not come to stand everywhere, or that somebody ends while
+    it begins, is ended where it stands: no half of a group is paused.
 
     Args:
         claim_log: at the log.
@@ -198,7 +198,7 @@ async def _renewed(pause: GroupPause, ends_at: float, say: Say) -> None:
 
 
 async def resume(claim_log: ClaimLog, numbers: Sequence[int]) -> tuple[int, ...]:
-    """End the pause of a group, whoever asked for it.
+    """End the pause of a group, also one of another administrator.
 
     1. A pause is only beginning, and stands in one coordination partition; 2. it is ended there;
     3. it comes to stand in another one. So all are read to their ends once it was ended; what is
@@ -241,12 +241,12 @@ async def release_keys(
     Args:
         claim_log: at the log.
         numbers: coordination partitions that are paused.
-        topics: whose keys are waited for; None for all.
+        topics: the topics of the keys that are waited for; None for all.
         patience: seconds to wait.
-        say: hears who is waited for.
+        say: hears which holders are waited for.
 
     Returns:
-        Who has not let go; empty when all have.
+        The holders that have not let go; empty when all have.
 
     Raises:
         GroupError: a member of the original library is about, or another administrator, who may

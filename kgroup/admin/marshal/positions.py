@@ -1,7 +1,7 @@
 """Setting the positions of a Marshal group.
 
 Decides: what stands in the way before anything is written; when all keys are free to be claimed;
-and that whatever happens then, a key is either set, or left where it was, or told of.
+and that whatever happens then, a key is either set, or left where it was, or reported.
 Never: moves a key that a member has; ends with the group paused, unless it was.
 
 1. The group is paused, and members let go; where a member of the original library is about nothing
@@ -227,7 +227,7 @@ class _Work:
         """Wait until every key that is not claimed can be.
 
         Raises:
-            TimeoutError: not in time; it names who has one.
+            TimeoutError: not in time; it names a client that has one.
         """
         claim_log = self._claim_log
         while True:
@@ -254,7 +254,7 @@ class _Work:
         return max(latest - claim_log.time, 0) / _MS
 
     def _is_ours(self, holder: Holder) -> bool:
-        """Tell whether a call of before has left a key claimed: who is started later takes it."""
+        """Tell whether an earlier call has left a key claimed: a later call takes it over."""
         return holder.client_id.encode() == self._claim_log.who
 
     async def _renew(self) -> None:
@@ -313,7 +313,7 @@ class _Work:
         """Commit what was committed before for keys that were given up since their commit was sent.
 
         1. It is carried out, and its answer is lost, or nobody waits for it any more; 2. the key
-        is released where it was. Who takes the further of both would begin at the new one.
+        is released where it was. An owner that takes the further of both begins at the new one.
 
         Returns:
             What to say of keys whose commit is not known to be as it was.

@@ -1,7 +1,7 @@
-"""What an administrator of a Marshal group is told once.
+"""The settings of an administrator of a Marshal group.
 
-Decides: names, units and bounds; that ids can be written into the log of claims, and that two who
-give themselves no name have two.
+Decides: names, units and bounds; that ids can be written into the log of claims; that two
+administrators without a name get two different names.
 Never: reads a configuration.
 """
 
@@ -42,12 +42,12 @@ _UNSOUND: Final = re.compile(r"[/\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class AdminSettings:
-    """Who asks, for which group; times in seconds.
+    """Which administrator asks, for which group; times in seconds.
 
     Args:
         group_id: of the group.
-        client_id: of whoever asks. A pause binds everybody else; the next call under the same
-            name goes on with what one before it left behind. Who only reads needs none.
+        client_id: of the administrator. A pause binds everybody else; the next call under the same
+            name goes on with what an earlier one left behind. A call that only reads needs none.
         topic: name of the coordination topic.
         timeout: for one question, and for what was written to be read back.
         whole: whether the log is read from its first record instead of its last hour.
@@ -123,7 +123,7 @@ class SetUp:
     Args:
         topic: as it was made, or would be made if it were not there.
         made: whether it was made now.
-        check: what the one that is there is like; None when there is none.
+        check: what the existing topic is like; None when there is no topic.
     """
 
     topic: NewTopic

@@ -68,8 +68,8 @@ class MarshalAdmin:
     Args:
         config: options, None for the defaults; those about brokers, the group and the coordination
             topic count.
-        name: who asks, as the log has it. A pause binds everybody else, and a later call under this
-            name goes on with what an earlier one left. Administrators that work at the same time
+        name: of the caller, as the log has it. A pause binds everybody else; a later call under it
+            goes on with what an earlier one left. Administrators that work at the same time
             need different names; None for a new one.
         timeout: seconds for each question, and for what was written to be read back.
         say: hears of progress, a line at a time.
@@ -126,7 +126,7 @@ class MarshalAdmin:
         return () if check is None else tuple(each.text for each in check.warnings)
 
     async def owners(self, topics: Collection[str] | None = None) -> Mapping[TopicPartition, str]:
-        """Return who owns which partitions now, as the log says.
+        """Return which client owns which partitions now, as the log says.
 
         Args:
             topics: only their partitions; None for all.
@@ -181,7 +181,7 @@ class MarshalAdmin:
     async def pause(self, seconds: float, topics: Collection[str] | None = None) -> None:
         """Pause the group: its members let go of all partitions, and nobody claims any.
 
-        It replaces any earlier pause, whoever asked for that.
+        It replaces any earlier pause, also one of another administrator.
         A pause of more than 3,000 s is renewed, and this call returns when less than that is left.
         If you cancel it earlier, the pause ends by itself.
 
@@ -195,7 +195,7 @@ class MarshalAdmin:
             GroupError: a member of the original library is alive; or somebody ended or replaced
                 the pause while it began or was renewed: then it is over everywhere.
             KGroupError, TimeoutError: it was not written, or not read back, everywhere. It is then
-                ended where it was, or `say` is told that this is unknown.
+                ended where it was, or `say` hears that this is unknown.
             IllegalStateError: another call of this object is at work for the group.
         """
         async with refusing():
@@ -205,7 +205,7 @@ class MarshalAdmin:
         )
 
     async def resume(self, topics: Collection[str] | None = None) -> bool:
-        """End the pause of the group, whoever asked for it; False when there was none.
+        """End the pause of the group, also one of another administrator; False without a pause.
 
         A pause that is only beginning ends everywhere; one not seen yet goes on everywhere.
 
@@ -234,11 +234,11 @@ class MarshalAdmin:
         """Have all members let go of their partitions, by a short pause; then they claim again.
 
         Args:
-            topics: whose partitions are waited for; None for all.
+            topics: the topics whose partitions are waited for; None for all.
             patience: seconds to wait for members.
 
         Returns:
-            Partition -> who has not let go of it, as `owners` has it; empty when all have.
+            Partition -> the client that has not let go, as in `owners`; empty when all have.
 
         Raises:
             GroupError: a member of the original library is alive, or another administrator is at

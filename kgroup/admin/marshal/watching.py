@@ -1,7 +1,7 @@
 """What changes in a Marshal group, as its log is read: claims, takeovers, releases and pauses.
 
-Decides: which records are worth telling, and what each says; that what is told and not taken yet is
-kept, so that a slow reader misses nothing.
+Decides: which records are worth a report, and what each says; that changes that are not taken yet
+are kept, so that a slow reader misses nothing.
 Never: reads the log itself.
 """
 
@@ -45,13 +45,13 @@ class GroupChange:
         partition: the coordination partition; of a pause the first, or the last, one.
         time: log time, milliseconds since the epoch; -1 when there is none.
         tp: the partition it is about; None for the whole group.
-        client: who did it, as client id and instance id with a slash between; of a pause the client
-            id alone; None for nobody in particular.
-        former: who had the partition before, None for nobody or the same.
+        client: the client that did it, as client id and instance id with a slash between; of a
+            pause the client id alone; None for nobody in particular.
+        former: the client that had the partition before, None for none or the same.
         epoch: of a claim, the offset by which it fences; None for none.
         offset: next offset to read of the partition, None when nobody said.
         until: of a pause, log time in milliseconds.
-        reason: why the log is read anew; what happened meanwhile is not told.
+        reason: why the log is read anew; what happened meanwhile is not reported.
     """
 
     kind: GroupChangeKind
@@ -70,8 +70,8 @@ class Watching:
     """Remembers what was, to tell what changed.
 
     Args:
-        topics: whose keys; None for all.
-        show: takes what is told.
+        topics: the topics of the keys; None for all.
+        show: takes what is reported.
     """
 
     def __init__(self, topics: frozenset[str] | None, show: Callable[[GroupChange], None]) -> None:
@@ -81,7 +81,7 @@ class Watching:
         self._pauses: dict[int, bytes] = {}
 
     def hear(self, event: LogEvent) -> None:
-        """Take in what was read; what was there at the beginning is not told."""
+        """Take in what was read; what was there at the beginning is not reported."""
         match event:
             case LogOpened():
                 self._standings.update(event.keys)
@@ -129,7 +129,7 @@ class Watching:
             self._pauses.pop(partition, None)
         else:
             self._pauses[partition] = pause.client_id
-        # A pause stands in many partitions, and is renewed: it is told when it begins and ends.
+        # A pause stands in many partitions, and is renewed: it is reported when it begins and ends.
         if set(self._pauses.values()) == before or (pause is None and self._pauses):
             return
         if pause is None:

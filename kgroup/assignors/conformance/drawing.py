@@ -96,7 +96,7 @@ def groups(
     """Return what stands for groups.
 
     Args:
-        subject: whose user data members send.
+        subject: the assignor whose user data members send.
         sayings: what members may say they hold.
         equal: whether everybody subscribes to the same topics, all of them.
     """

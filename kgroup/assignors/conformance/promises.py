@@ -110,7 +110,7 @@ PROMISES = (
     Promise("balance", "with equal subscriptions sizes differ no more than claimed", Binds.BALANCE),
     Promise("optimal", "no assignment is better balanced", Binds.OPTIMAL),
     Promise("keeps", "while nothing changes everybody keeps everything", Binds.STICKY, 2),
-    Promise("survivors", "who stays loses nothing when another one leaves", Binds.STICKY, 3),
+    Promise("survivors", "a member that stays loses nothing when one leaves", Binds.STICKY, 3),
     Promise("newcomer", "when one joins only what it gets moves", Binds.STICKY, 3),
 )
 """All promises, in the order in which they are judged and shown."""

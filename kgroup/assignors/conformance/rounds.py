@@ -315,7 +315,7 @@ def happen(gathering: Gathering, change: Change, *, equal: bool) -> str:
 
 
 def _join(gathering: Gathering, which: int, *, equal: bool) -> str:
-    """Have a member join whose id comes first or last, and return its id."""
+    """Have a member join with the first or the last id, and return that id."""
     racks = sorted({member.rack for member in gathering.members if member.rack is not None})
     who = f"{'0' if which % 2 else 'z'}-new-{len(gathering.members)}"
     topics = _some_topics(gathering, 0 if equal else which)

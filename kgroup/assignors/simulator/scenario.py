@@ -237,7 +237,7 @@ class Scenario:
         events: in order; each is played until the group has settled.
         now: seconds since the epoch on the leader's clock when it begins.
         assignor: which one was in use when the group was seen: user data is for it, and no other
-            is sent it; None sends it to whoever plays.
+            is sent it; None sends it to every assignor that is played.
 
     Raises:
         ArgumentError: the description of the group contradicts itself. (Whether the events fit

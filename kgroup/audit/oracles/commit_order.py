@@ -56,7 +56,7 @@ class _Fetch:
 
     Args:
         number: of it, in the order in which they are sent; the first is 1.
-        answered: partitions of which its answer has told; what is read later it has not told.
+        answered: partitions that its answer has; what is read later is not among them.
     """
 
     number: int
@@ -141,14 +141,14 @@ class CommitOrder:
         return line[upto - 1][1] if upto else None
 
     def _accept(self, tp: TopicPartition, latest: _Accepted | None) -> None:
-        """Take the latest commit of a partition; that of before stays if anybody has asked."""
+        """Take the latest commit of a partition; the earlier one stays if anybody has asked."""
         line = self._lines.setdefault(tp, [])
         if line and line[-1][0] == self._sent:
             line.pop()
         line.append((self._sent, latest))
 
     def _stored(self, stored: CommitStored) -> None:
-        """Forget what members were told, where it does not stand any more.
+        """Forget what members were answered, where it does not stand any more.
 
         Whether what is stored may go back is judged by itself (C3, `stored`). An administrator's
         offset begins a new line.

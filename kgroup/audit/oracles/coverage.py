@@ -98,7 +98,7 @@ class NothingLost:
         gaps = covered.missing(start, end)
         if not gaps:
             return ()
-        covered.add(start, end)  # each gap is told once
+        covered.add(start, end)  # each gap is reported once
         text = f"{tp}: {why}, but {total(gaps)} offsets were never delivered: {_spelled(gaps)}"
         return (Violation("D1", text, () if entry is None else (entry,), tp),)
 

@@ -5,7 +5,7 @@ Never: judges a repetition inside one claim; D2 does.
 
 D5: after a clean handover nothing is repeated: what the former owner was done with, and gave up by
     revocation or close without a failed commit, is not delivered again; unless an administrator
-    had its commit deleted before the next owner was told of it, or the former owner's application
+    had its commit deleted before the next owner read it, or the former owner's application
     sought back: what lies behind is to be read again.
 D6: after a crash only what follows the last acknowledged commit is repeated.
 """

@@ -1,7 +1,7 @@
 """S1: one owner per partition in a generation.
 
 Decides: when one generation gives a partition to two members.
-Never: blames who writes nothing more; a process that was killed cannot say that it stopped.
+Never: blames a member that writes nothing more; a killed process cannot say that it stopped.
 
 S1: in one generation at most one member life has a partition in its assignment.
 """
@@ -65,11 +65,11 @@ class OneOwnerPerGeneration:
         return proved
 
     def finish(self) -> tuple[Violation, ...]:
-        """Say nothing: whoever wrote nothing more may have been dead."""
+        """Report nothing: a member that wrote nothing more may have been dead."""
         return ()
 
     def _suspect(self, source: Source, grant: _Grant) -> None:
-        """Note who must not write as an owner any more; its next entry is the proof."""
+        """Note a member that must not write as an owner any more; its next entry is the proof."""
         for other, theirs in self._grants.items():
             if other == source or other.group != source.group or self._is_twin(source, other):
                 continue

@@ -8,13 +8,13 @@ L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; o
     at most one in flight, not counting what was sent before its sync (the lease of a generation
     needs a heartbeat sent after it) or under a former member id, and what went to a former
     coordinator; in a stable generation the next is sent within 1.2 intervals, the first within one;
-    while the answer to SyncGroup is awaited, too, for a leader may be slow, and the sessions of who
-    waits for it run on: there the first has two, as its connection may have to be opened; the
+    while the answer to SyncGroup is awaited, too, for a leader may be slow, and the sessions of its
+    followers run on: there the first has two, as its connection may have to be opened; the
     session is at least three intervals long. With `isolated_heartbeats` each has two: a thread
     sends one when the loop is late, and may have to open its connection.
-B5: the same while the listener runs, up to the rebalance timeout, to the loss of the generation,
-    and to the end of the lease of who has sent JoinGroup and is in no generation since: without one
-    it has nothing to confirm.
+B5: the same while the listener runs, up to the rebalance timeout and to the loss of the generation.
+    For a member that has sent JoinGroup and is in no generation since, up to the end of its lease:
+    without a generation it has nothing to confirm.
 """
 
 import math
@@ -71,7 +71,7 @@ _LOSING: Final = frozenset(
 _REFUSING: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID}
 )
-"""What a commit is told by which a generation is lost."""
+"""Answers to a commit by which a generation is lost."""
 
 _LATEST: Final = 1.2
 """Intervals between two heartbeats, at most."""
@@ -84,12 +84,12 @@ _ISOLATED: Final = 2.0
 
 
 @dataclass(slots=True)
-class _Pulse:
+class _Heartbeats:
     """The heartbeats of one member life; instants in monotonic seconds.
 
     Args:
         started: its first entry.
-        interval: between two heartbeats, None when not told.
+        interval: between two heartbeats, None when not known.
         patience: after which an unanswered heartbeat is given up.
         rebalance_timeout: how long the listener may take.
         margin: seconds taken off the lease.
@@ -99,7 +99,7 @@ class _Pulse:
         joined: the latest JoinGroup, None before, and once a generation was entered.
         synced: number of the entry that entered the generation.
         generation_id: the generation that was entered last, None before.
-        lost: number of the entry that told that it is lost, 0 while it is not.
+        lost: number of the entry that says that it is lost, 0 while it is not.
         flight: (connection, correlation) -> heartbeats that await an answer.
         state: of the member.
         base: what the next heartbeat is measured from, None while it cannot be judged.
@@ -143,7 +143,7 @@ class _Pulse:
         return self.joined.at + self.rebalance_timeout - self.margin
 
     def turn(self, entry: Entry, event: StateChanged) -> None:
-        """Take a change of state; who has just joined has a session, and must keep it from now on.
+        """Take a change of state; a member that has just joined must keep its session from now on.
 
         What was due before that stays due, unless it was excused until now.
 
@@ -187,12 +187,12 @@ class Heartbeats:
         }
     )
 
-    __slots__ = ("_faults", "_latest", "_pulses", "_slack")
+    __slots__ = ("_faults", "_latest", "_lives", "_slack")
 
     def __init__(self, slack: float = 0.05) -> None:
         self._slack = slack
         self._faults = Faults()
-        self._pulses: dict[Source, _Pulse] = {}
+        self._lives: dict[Source, _Heartbeats] = {}
         self._latest: Entry | None = None
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -202,26 +202,26 @@ class Heartbeats:
         if isinstance(event, (MemberStarted, FaultStep)):
             self._faults.observe(entry)
             return self._start(entry, event) if isinstance(event, MemberStarted) else ()
-        pulse = self._pulses.get(entry.source)
-        if pulse is None:
+        beats = self._lives.get(entry.source)
+        if beats is None:
             return ()
         if isinstance(event, RequestSent):
-            return self._sent(pulse, entry, event)
+            return self._sent(beats, entry, event)
         if isinstance(event, AnswerReceived):
-            self._answered(pulse, entry, event)
+            self._answered(beats, entry, event)
             return ()
         if isinstance(event, CommitStep):
-            self._committed(pulse, entry, event)
+            self._committed(beats, entry, event)
             return ()
-        return self._moved(pulse, entry)
+        return self._moved(beats, entry)
 
     def finish(self) -> tuple[Violation, ...]:
         """Report members that fell silent."""
         latest = self._latest
         if latest is None:
             return ()
-        pulses = self._pulses.values()
-        return tuple(violation for pulse in pulses for violation in self._late(pulse, latest))
+        lives = self._lives.values()
+        return tuple(violation for beats in lives for violation in self._late(beats, latest))
 
     # -- single events ---------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class Heartbeats:
         if session is None or event.rebalance_timeout is None:
             return ()
         patience = max(interval or 0.0, session / 3)
-        self._pulses[entry.source] = _Pulse(
+        self._lives[entry.source] = _Heartbeats(
             entry,
             interval,
             patience,
@@ -243,53 +243,53 @@ class Heartbeats:
         text = f"{entry.source} has a session of {session} s and a heartbeat every {interval} s"
         return (Violation("L3", text, (entry,)),)
 
-    def _sent(self, pulse: _Pulse, entry: Entry, event: RequestSent) -> tuple[Violation, ...]:
+    def _sent(self, beats: _Heartbeats, entry: Entry, event: RequestSent) -> tuple[Violation, ...]:
         if event.api is ApiKey.LEAVE_GROUP:
-            found = self._late(pulse, entry)
-            pulse.member, pulse.left, pulse.base = False, entry, None
+            found = self._late(beats, entry)
+            beats.member, beats.left, beats.base = False, entry, None
             return found
         if event.api is ApiKey.JOIN_GROUP:
-            pulse.joined = entry
+            beats.joined = entry
         if event.api is ApiKey.FIND_COORDINATOR:
-            pulse.base = None
+            beats.base = None
         if event.api is not ApiKey.HEARTBEAT:
             return ()
-        found = (*self._unfit(pulse, entry, event), *self._late(pulse, entry))
-        pulse.flight[event.connection, event.correlation_id] = entry
-        pulse.base = None
+        found = (*self._unfit(beats, entry, event), *self._late(beats, entry))
+        beats.flight[event.connection, event.correlation_id] = entry
+        beats.base = None
         return found
 
-    def _unfit(self, pulse: _Pulse, entry: Entry, event: RequestSent) -> tuple[Violation, ...]:
-        if not pulse.member:
-            when = "before it has joined" if pulse.left is None else "after it has left"
+    def _unfit(self, beats: _Heartbeats, entry: Entry, event: RequestSent) -> tuple[Violation, ...]:
+        if not beats.member:
+            when = "before it has joined" if beats.left is None else "after it has left"
             text = f"{entry.source} sent a heartbeat {when}"
-            return (Violation("L3", text, (pulse.left or pulse.started, entry)),)
-        for sent in pulse.flight.values():
+            return (Violation("L3", text, (beats.left or beats.started, entry)),)
+        for sent in beats.flight.values():
             assert isinstance(sent.event, RequestSent)
             same = _of(sent.event) == _of(event)
-            if same and sent.seq > pulse.synced and entry.at - sent.at < pulse.patience:
+            if same and sent.seq > beats.synced and entry.at - sent.at < beats.patience:
                 text = f"{entry.source} sent a heartbeat while another awaited its answer"
                 return (Violation("L3", text, (sent, entry)),)
         return ()
 
     @staticmethod
-    def _answered(pulse: _Pulse, entry: Entry, event: AnswerReceived) -> None:
+    def _answered(beats: _Heartbeats, entry: Entry, event: AnswerReceived) -> None:
         if event.api is ApiKey.JOIN_GROUP:
             if not event.error:
-                pulse.member, pulse.left = True, None
+                beats.member, beats.left = True, None
             return
         if event.api is not ApiKey.HEARTBEAT:
             return
-        sent = pulse.flight.pop((event.connection, event.correlation_id), None)
+        sent = beats.flight.pop((event.connection, event.correlation_id), None)
         if sent is None:
             return
-        if sent.seq < pulse.lost:
+        if sent.seq < beats.lost:
             return
-        due = sent.at + (pulse.interval or 0.0)
-        pulse.measure(None if event.error else sent if entry.at < due else entry)
+        due = sent.at + (beats.interval or 0.0)
+        beats.measure(None if event.error else sent if entry.at < due else entry)
 
     @staticmethod
-    def _committed(pulse: _Pulse, entry: Entry, event: CommitStep) -> None:
+    def _committed(beats: _Heartbeats, entry: Entry, event: CommitStep) -> None:
         """Expect no heartbeat of a member that hears from a commit that its generation is over.
 
         1. It has unsubscribed, and commits what was in hand; 2. that is refused: no state changes,
@@ -297,44 +297,44 @@ class Heartbeats:
         the member is by then: one of the generation before leaves it the one it has.
         """
         if event.code in _REFUSING and event.generation_id is None:
-            pulse.lose(entry)
+            beats.lose(entry)
 
-    def _moved(self, pulse: _Pulse, entry: Entry) -> tuple[Violation, ...]:
+    def _moved(self, beats: _Heartbeats, entry: Entry) -> tuple[Violation, ...]:
         event = entry.event
         found: tuple[Violation, ...] = ()
         if isinstance(event, StateChanged):
-            found = self._late(pulse, entry)
-            pulse.turn(entry, event)
+            found = self._late(beats, entry)
+            beats.turn(entry, event)
         elif isinstance(event, GenerationEntered):
-            pulse.member, pulse.synced, pulse.joined = True, entry.seq, None
-            pulse.generation_id, pulse.lost = event.generation_id, 0
-            pulse.measure(entry, 1.0)
+            beats.member, beats.synced, beats.joined = True, entry.seq, None
+            beats.generation_id, beats.lost = event.generation_id, 0
+            beats.measure(entry, 1.0)
         elif isinstance(event, JoinIssued):
             if event.generation_id is None:
                 # 1. a heartbeat is answered; 2. the generation is lost; 3. while the member joins
                 # anew, it has none to send a heartbeat for, and the next one has a base of its own.
                 # Nor has one that was sent before, for a generation that was never entered.
-                pulse.lose(entry)
+                beats.lose(entry)
         elif isinstance(event, CallbackStep):
-            found = self._late(pulse, entry)
+            found = self._late(beats, entry)
             if event.stage is CallbackStage.OVERDUE:
                 return found
             entered = event.stage is CallbackStage.ENTER and event.kind is not ChangeKind.LOST
-            pulse.inside = entry if entered else None
+            beats.inside = entry if entered else None
         elif isinstance(event, OwnershipStep):
-            self._lost(pulse, entry, event)
+            self._lost(beats, entry, event)
         elif isinstance(event, ConnectionClosed):
-            pulse.base = None
-            gone = [key for key in pulse.flight if key[0] == event.connection]
+            beats.base = None
+            gone = [key for key in beats.flight if key[0] == event.connection]
             for key in gone:
-                del pulse.flight[key]
+                del beats.flight[key]
         else:
-            found = self._late(pulse, entry)
-            del self._pulses[entry.source]
+            found = self._late(beats, entry)
+            del self._lives[entry.source]
         return found
 
     @staticmethod
-    def _lost(pulse: _Pulse, entry: Entry, event: OwnershipStep) -> None:
+    def _lost(beats: _Heartbeats, entry: Entry, event: OwnershipStep) -> None:
         """Expect no heartbeat of a member that has no generation.
 
         1. JoinGroup is out, and parked; 2. the lease ends: there is nothing to send a heartbeat
@@ -343,35 +343,35 @@ class Heartbeats:
         generation may be one that was joined, and never entered: the leader was slow.
         """
         begins = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
-        lost, entered = event.generation_id, pulse.generation_id
+        lost, entered = event.generation_id, beats.generation_id
         if begins and (lost == entered or (lost or 0) > (entered or 0)):
-            pulse.lose(entry)
+            beats.lose(entry)
 
     # -- gaps ------------------------------------------------------------------------------
 
-    def _late(self, pulse: _Pulse, entry: Entry) -> tuple[Violation, ...]:
-        base = pulse.base
-        if base is None or pulse.interval is None or pulse.flight:
+    def _late(self, beats: _Heartbeats, entry: Entry) -> tuple[Violation, ...]:
+        base = beats.base
+        if base is None or beats.interval is None or beats.flight:
             return ()
-        due = base.at + pulse.limit
+        due = base.at + beats.limit
         if entry.at <= due + self._slack:
             return ()
-        rule = self._rule(pulse, due)
-        if rule is None or self._faults.calm_since(pulse.started.source.member) > base.at:
+        rule = self._rule(beats, due)
+        if rule is None or self._faults.calm_since(beats.started.source.member) > base.at:
             return ()
-        pulse.base = None
+        beats.base = None
         text = (
-            f"{pulse.started.source}: the next heartbeat was due {entry.at - due:.3f} s ago, "
-            f"{pulse.limit:.3f} s after the last"
+            f"{beats.started.source}: the next heartbeat was due {entry.at - due:.3f} s ago, "
+            f"{beats.limit:.3f} s after the last"
         )
         return (Violation(rule, text, (base, entry)),)
 
     @staticmethod
-    def _rule(pulse: _Pulse, due: float) -> str | None:
-        if pulse.inside is not None and pulse.state in _BEATING:
-            in_time = due < pulse.inside.at + pulse.rebalance_timeout
-            return "B5" if in_time and due < pulse.lease_ends() else None
-        return "L3" if pulse.state in _JUDGED else None
+    def _rule(beats: _Heartbeats, due: float) -> str | None:
+        if beats.inside is not None and beats.state in _BEATING:
+            in_time = due < beats.inside.at + beats.rebalance_timeout
+            return "B5" if in_time and due < beats.lease_ends() else None
+        return "L3" if beats.state in _JUDGED else None
 
 
 def _of(beat: RequestSent) -> tuple[int, int | None, str | None]:
@@ -379,6 +379,6 @@ def _of(beat: RequestSent) -> tuple[int, int | None, str | None]:
 
     1. A static member has a heartbeat out, unsubscribes, and subscribes again; 2. it joins without
     its id, and is given another in the generation that stands (KIP-345); 3. the next heartbeat is
-    due: what is answered to the first is about the id of before.
+    due: the answer to the first is about the former id.
     """
     return beat.connection, beat.generation_id, beat.member_id

@@ -32,7 +32,7 @@ __all__ = ["PROMISES", "Promise", "at_least_once", "kinds_of"]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """One promise and who judges it.
+    """One promise and the oracles that judge it.
 
     Args:
         rule: its id.

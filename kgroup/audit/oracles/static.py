@@ -103,7 +103,7 @@ class StaticUnnoticed:
         self._lives: dict[tuple[str | None, str], _Life] = {}
         self._restarts: dict[Source, _Restart] = {}
         self._disturbed: dict[str | None, dict[str, float]] = {}
-        """Group -> who or what disturbed it -> until when that is seen."""
+        """Group -> the member or event that disturbed it -> until when that is seen."""
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""

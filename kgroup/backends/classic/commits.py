@@ -1,7 +1,7 @@
 """The commit queue of a member, driven: requests are sent one by one, callers wait for outcomes.
 
-Decides: when to ask for the next request, how long to pause, and whom to wake. Requests have a
-connection of their own: a heartbeat without an answer costs no commit.
+Decides: when to ask for the next request, how long to pause, and which callers to wake. Requests
+have a connection of their own: a heartbeat without an answer costs no commit.
 Never: what is sent, sent again or refused; `kgroup.membership.commit_queue` does, and says why.
 
 A caller that is cancelled ends its own wait; what it submitted is committed all the same.

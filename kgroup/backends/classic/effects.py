@@ -243,7 +243,7 @@ class ClassicMachine:
         return member.delivers_until(claim)
 
     def shows_more(self, before: GroupMember, after: GroupMember) -> bool:
-        """Tell whether somebody who waits could see a difference."""
+        """Tell whether a waiting caller could see a difference."""
         same = all(map(is_, _SHOWN(before), _SHOWN(after)))
         return not same or before.lease.proved is not after.lease.proved
 

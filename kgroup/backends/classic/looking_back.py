@@ -51,7 +51,7 @@ async def assigned_counts(
         timeout: seconds.
 
     Returns:
-        None when no generation stands: a round is on, and whoever leads it assigns anew.
+        None when no generation stands: a round is on, and its leader assigns anew.
 
     Raises:
         BrokerError, DecodeError: the coordinator, or what it keeps, says nothing of use.
@@ -83,7 +83,7 @@ async def remembered(cluster: Cluster, node_id: int, settings: MembershipSetting
 
 
 async def in_use(cluster: Cluster, node_id: int, settings: MembershipSettings) -> GroupInUse | None:
-    """Return who is in a group that has no assignor in common with this member.
+    """Return the members of a group that has no assignor in common with this member.
 
     Args:
         cluster: connections.

@@ -1,7 +1,7 @@
 """The second: a thread that sends a member's heartbeats while the consumer's loop is blocked.
 
 Decides: how the thread begins and ends, where its one connection goes, and that it says nothing
-more once it was told to be silent.
+more once it was silenced.
 Never: decides when a heartbeat is due or what its answer means (`kgroup.membership.second` does);
 sends anything but heartbeats; touches what belongs to the consumer's loop; keeps a process from
 ending.
@@ -53,7 +53,7 @@ _FLOOR: Final = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lent:
-    """What the second may say, and to whom."""
+    """What the second may send, and to which coordinator."""
 
     loan: rules.Loan
     place: Endpoint

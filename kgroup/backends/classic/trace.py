@@ -75,7 +75,8 @@ class MemberTrace:
         group, member = before.settings.group_id, before.identity.member_id
         closing = after.wishes.closing
         reason = after.release_cause().value if closing is None else closing.reason
-        log.info("group=%s member=%s left told=%s reason=%s", group, member, asked_to_leave, reason)
+        text = "group=%s member=%s left leave_sent=%s reason=%s"
+        log.info(text, group, member, asked_to_leave, reason)
 
     def _failed(self, member: GroupMember, now: float) -> None:
         generation = member.identity.generation

@@ -1,7 +1,7 @@
 """Marshal mode in a running consumer: what is between brokers and the pure member.
 
 - `backend`: How does a consumer join, commit, hand back and close in Marshal mode?
-- `effects`: Who does what the pure member (`kgroup.marshal`) asks for?
+- `effects`: Which room does what the pure member (`kgroup.marshal`) asks for?
 - `trace`: What does the journal get from each step of a member?
 
 Before a member claims:

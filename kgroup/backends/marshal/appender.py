@@ -37,11 +37,11 @@ _MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class AppenderSettings:
-    """Who writes, and where.
+    """The member that writes, and where.
 
     Args:
         group_id: of the group.
-        client_id: who claims.
+        client_id: of the member that claims.
         instance_id: of this process.
         topic: name of the coordination topic.
         most_waiting: messages of one partition that may wait; more fail at once.
@@ -76,7 +76,7 @@ class Appender:
     """Writes for as long as it runs.
 
     Args:
-        settings: who and where.
+        settings: the writer and the topic.
         cluster: connections and clocks; not owned.
         partition_of: coordination partition of a topic, None while it is not known.
         tell: hears of failures; called between two awaits, must not block.
@@ -105,7 +105,7 @@ class Appender:
 
     def append(self, append: Append) -> None:
         """Have a message written as soon as those before it are."""
-        # Who shows itself does so where the claims of the topic are.
+        # A member shows its presence in the partition that holds the claims of the topic.
         number = self._partition_of(append.topic.removesuffix(PRESENCE_SUFFIX))
         if number is None:
             reason = f"the partitions of {self._settings.topic!r} are not known yet"

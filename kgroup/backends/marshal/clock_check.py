@@ -3,7 +3,7 @@
 Decides: with CreateTime, a member does not begin while its clock is ahead of everybody's by more
     than a claim lives. By its clock all claims have expired, and after it no claim would count
     until the other clocks have caught up.
-Never: compares with anything but the log; makes a member wait whose latest message is recent.
+Never: compares with anything but the log; makes a member with a recent message wait.
 
 1. The latest message is older than a claim lives: either nothing was written since, or our clock is
 ahead; 2. every owner writes within half an interval, so we look on for as long; 3. the next message
@@ -69,7 +69,7 @@ class ClockCheck:
 # Decides: the broker's time or this machine's, whichever is behind, less a second, in whole
 # seconds. Peers of the original library compare it with their own clocks, and take an owner whose
 # message is from the future for dead.
-# Never: follows a jump of this machine's calendar once a broker has told its time.
+# Never: follows a jump of this machine's calendar once a broker has sent its time.
 
 
 _BEHIND: Final = 1.0

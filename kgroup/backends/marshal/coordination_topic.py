@@ -1,7 +1,7 @@
 """The coordination topic as metadata shows it, and whether it still is the one it was.
 
 Decides: that another topic of the same name, another number of partitions, or none at all is the
-end: claims are placed by that number, and who goes on would claim where nobody looks.
+end: claims are placed by that number, and a member that went on would claim where nobody looks.
 Never: believes one answer: a broker that was away for a while tells of what was. The same word
 must come three times, with growing pauses.
 KIPs: 516 (topic ids).

@@ -1,6 +1,6 @@
 """What the machine of a Marshal member wants done, done.
 
-Decides: which room carries out which effect, and who waits for which answer.
+Decides: which room carries out which effect, and which caller waits for which answer.
 Never: decides when something is written, or what it means that it was.
 """
 
@@ -83,7 +83,7 @@ class Waiters:
         return self._events[serial]
 
     def answer(self, answer: Committed | Admitted) -> None:
-        """Wake whoever waits for it; one that was cancelled does not take it."""
+        """Wake the caller that waits for it; one that was cancelled does not take it."""
         event = self._events.pop(answer.serial, None)
         heard = self._heard.pop(answer.serial, None)
         if event is None:
@@ -184,7 +184,7 @@ class MarshalEffects:
                     assert_never(effect)
 
     def _tell(self, what: Tell[Note]) -> None:
-        """Log it: once in a while with where it was raised, else for who wants to know."""
+        """Log it: as a warning with its traceback once in a while, else at level DEBUG."""
         now, key = anyio.current_time(), (what.note, what.detail)
         self._said = {said: at for said, at in self._said.items() if now - at < _SAY_AGAIN}
         if key in self._said:
@@ -256,7 +256,7 @@ class MarshalMachine:
         return member.delivers_until(claim)
 
     def shows_more(self, before: MarshalMember, after: MarshalMember) -> bool:
-        """Tell whether somebody who waits could see a difference."""
+        """Tell whether a waiting caller could see a difference."""
         same = all(map(is_, _SHOWN(before), _SHOWN(after)))
         return not same or before.state is not after.state
 

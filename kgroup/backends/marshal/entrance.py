@@ -3,8 +3,8 @@
 Decides: that a group is coordinated in one way at a time, and that the brokers can serve members of
 the original library where they are to be met by their own rules.
 Never: writes anything; looks again later (`native_watch` does).
-KIPs: 511 (who asks for versions names its software), 896 (brokers from 4.0 on do not speak what
-the original library speaks).
+KIPs: 511 (a client names its software when it asks for versions), 896 (brokers from 4.0 on do not
+speak the versions of the original library).
 """
 
 import logging
@@ -43,7 +43,7 @@ async def enter(
         cluster: running.
         settings: of the member.
         place: where it coordinates.
-        search: learns who coordinates the group: no claim has to wait for that.
+        search: learns which broker coordinates the group: no claim has to wait for that.
 
     Returns:
         What the coordination topic is like.
@@ -116,7 +116,7 @@ async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> i
 async def refuse_new_brokers(cluster: Cluster, compat: Compat, *, timeout: float) -> None:
     """Refuse the rules of the original library where none of its members can be.
 
-    It would not be told: it finds the brokers, and then waits for ever. The versions of ListOffsets
+    It would not learn why: it finds the brokers, and waits for ever. The versions of ListOffsets
     are the sign; those of Produce are advertised and refused.
 
     Raises:
@@ -145,7 +145,7 @@ async def refuse_new_brokers(cluster: Cluster, compat: Compat, *, timeout: float
 #
 # That no member of the group coordinator's comes to a group that claims.
 #
-# Decides: how often the coordinator is asked who is there.
+# Decides: how often the coordinator is asked which members are there.
 # Never: ends a group because nobody answered, or may answer: only a member that is there does.
 #
 # The entrance looks once, and the coordinator knows nothing of members that claim: 1. one owns a

@@ -40,7 +40,7 @@ _PIECE: Final = 500
 """Records folded at a time: a few milliseconds."""
 
 _TRIES: Final = 3
-"""Times that the same damage must come before it is passed over."""
+"""Times that the same damage must come before it is skipped."""
 
 
 class Stage(Enum):
@@ -57,7 +57,7 @@ class FollowedLog:
 
     Args:
         tp: the coordination partition.
-        group_id: whose keys are reported.
+        group_id: the group whose keys are reported.
         compat: what records without headers can do.
         tell: hears what is read.
         backoff: its pauses after failures.
@@ -68,7 +68,7 @@ class FollowedLog:
 
     Attributes to look at: `stage`, `start` (first offset read), `position` (next offset to read),
     `end` (of the log, as the last answer said), `read_epoch` (of the last batch), `under` (leader
-    epoch in which the position is known to be good), `damaged` (batches passed over), `retry_at`,
+    epoch in which the position is known to be good), `damaged` (batches skipped), `retry_at`,
     `busy` (it is being asked about by somebody), `reported_at`.
     """
 
@@ -282,7 +282,7 @@ class FollowedLog:
             batch: the one that cannot be read, None when not even its header can.
 
         Returns:
-            Whether it was passed over; if not, it is to be fetched once more, after a pause.
+            Whether it was skipped; if not, it is to be fetched once more, after a pause.
         """
         self._tries += 1
         if self.position >= self.end or (self._tries < _TRIES and self.position != self._passed):

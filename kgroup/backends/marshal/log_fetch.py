@@ -93,7 +93,7 @@ async def fetch_log(
 
     Args:
         cluster: running.
-        node_id: whom.
+        node_id: the broker that is asked.
         view: topic ids.
         fetch: what.
         timeout: seconds beyond `max_wait`.
@@ -160,7 +160,7 @@ class ReaderSettings:
     """The settings of a reader; times in seconds.
 
     Args:
-        group_id: whose keys are reported.
+        group_id: the group whose keys are reported.
         topic: name of the coordination topic.
         interval: between heartbeats of this member.
         compat: what records without headers can do.

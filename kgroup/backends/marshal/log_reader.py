@@ -1,6 +1,6 @@
 """Reads the coordination partitions of a group's topics, each to its end and on.
 
-Decides: which partitions are read, whom they are asked of and when; that what was read is lost when
+Decides: which partitions are read, from which broker and when; that what was read is lost when
 the log is not what it was: overtaken by retention, cut off by an unclean election, made anew.
 Never: judges what a record does; shares a connection with the application's records. A partition
 that fails waits by itself, with growing pauses.
@@ -219,7 +219,7 @@ class LogReader:
             wall=self._cluster.ports.wall if settings.writes else None,
         )
 
-    # -- whom to ask -----------------------------------------------------------------------
+    # -- which broker to ask ---------------------------------------------------------------
 
     def _until_next(self, now: float) -> float:
         pauses = (each.retry_at - now for each in self._logs.values() if not each.busy)

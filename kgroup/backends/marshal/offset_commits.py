@@ -67,7 +67,7 @@ class OffsetCommits:
 
     Args:
         cluster: connections and clock; not owned.
-        group_id: whose positions.
+        group_id: the group whose positions are committed.
         search: knows the coordinator.
         tell: hears how each question ended; called between two awaits, must not block.
         may: whether the position of a partition is to be moved still, asked before each sending.
@@ -93,7 +93,7 @@ class OffsetCommits:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics of what has no answer yet: whose it is by then their log says."""
+        """Topics of commits without an answer yet; their log says later which member owns them."""
         return frozenset(tp.topic for tp in (*self._waiting, *self._sent))
 
     def commit(self, asked: CommitOffsets) -> None:

@@ -1,6 +1,6 @@
 """What is committed, of any partition: the log of claims, else the group coordinator.
 
-Decides: that nothing is told of a subscribed topic before its log was read: the log counts more.
+Decides: that no position of a subscribed topic is given before its log was read: it counts more.
 Never: commits; reads a log of its own.
 """
 
@@ -27,7 +27,7 @@ class Positions:
     Args:
         conductor: has the member, which knows what the log says.
         cluster: connections and clock; not owned.
-        group_id: whose positions.
+        group_id: the group whose positions are read.
         search: knows the coordinator.
     """
 

@@ -1,9 +1,9 @@
 """Positions of keys in the part of a log of claims that was not read.
 
 Decides: how much of it is asked for at a time. It decides nothing about a key: what stands
-before the window is folded like the window itself, and the last position of each key is told.
-Never: makes an owner of what it finds; who owns a key is for the window alone. Reads the same part
-of a log twice: a question that is not answered in time ends, the reading goes on, and the next
+before the window is folded like the window itself, and the last position of each key is reported.
+Never: makes an owner of what it finds; only the window shows the owner of a key. Reads the same
+part of a log twice: a question that is not answered in time ends, the reading goes on, and the next
 question finds it further on.
 
 A claim of a key that is not in the window must not trust what is committed:
@@ -60,7 +60,7 @@ class _Reading:
     """What stands in front of one view of a log, as far as it was read.
 
     Args:
-        log: whose.
+        log: the one that is read.
         view: what was read of it; another one belongs to another log.
         fold: what was read in front; None when all was.
         upto: where the view begins.
@@ -92,7 +92,7 @@ class _Reading:
         return unknown and self.log.view is self.view and not self.log.dropped
 
     def end(self, refusal: KGroupError | None = None) -> None:
-        """Answer all who wait."""
+        """Answer all callers that wait."""
         self.refusal = refusal
         if refusal is None and self.fold is not None:
             keys = self.fold.opened(frozenset(), self.upto).keys
@@ -246,6 +246,6 @@ async def _fold(reading: _Reading, view: LogView, data: memoryview | bytes) -> N
             reading.at = max(at, batch.next_offset)
             await checkpoint()
     except DecodeError:
-        pass  # what cannot be read is passed over: the offset behind it is tried
+        pass  # what cannot be read is skipped: the offset behind it is tried
     if reading.at == begun:
         reading.at = begun + 1

@@ -60,7 +60,7 @@ class StartPositions:
 
     Args:
         cluster: connections and clock; not owned.
-        group_id: whose commits.
+        group_id: the group whose commits are read.
         search: knows the coordinator.
         reset: what `auto_offset_reset` was set to.
         isolation: with READ_COMMITTED the policy means the last stable offset by the end of a log.

@@ -1,8 +1,8 @@
 """Whether the coordination topic is fit for its purpose.
 
 Decides: which settings are refused, which are warned of, and in which words.
-Never: changes a setting; refuses what it may not look at: who may write claims need not be allowed
-to describe topics.
+Never: changes a setting; refuses what it may not look at: a client that may write claims need not
+be allowed to describe topics.
 
 Refused: a topic that is not there, and compaction: it takes records without a key for invalid, and
 would remove the claims of all but one. Warned of: what loses claims, or shortens what a late
@@ -170,9 +170,7 @@ def _replicas(info: TopicInfo) -> str | None:
     fewest = min((len(each.replicas) for each in info.partitions.values()), default=0)
     if fewest >= _REPLICAS:
         return None
-    return (
-        f"a partition has {fewest} replica(s); who loses it loses all claims: give it {_REPLICAS}"
-    )
+    return f"a partition has {fewest} replica(s); losing it loses all claims: give it {_REPLICAS}"
 
 
 def _in_sync(value: str | None) -> str | None:

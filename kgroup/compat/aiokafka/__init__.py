@@ -13,7 +13,7 @@ assignor classes, so that `except`, `isinstance` and `==` of existing programs g
   public calls
 - `keywords`: The keywords of aiokafka's constructor: their names and their defaults
 - `life`: The life of the facade object: what it is made of, starting, stopping, being dropped
-- `listeners`: Listeners of aiokafka, told of changes in ours
+- `listeners`: Listeners of aiokafka, called for changes in ours
 - `offsets`: The facade's calls about offsets: commits, positions, ends of logs
 - `options`: Keywords of aiokafka's consumer, as options of ours
 - `partitions`: Partitions of aiokafka and of ours, which are equal and not of one class

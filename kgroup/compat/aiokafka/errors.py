@@ -25,7 +25,7 @@ __all__ = ["FencedInstanceIdError", "LoginFailedError", "translated", "translati
 
 
 class LoginFailedError(theirs.AuthenticationFailedError, theirs.KafkaConnectionError):
-    """A broker refused who we are; aiokafka has a KafkaConnectionError for it in `start()`."""
+    """A broker refused our login; aiokafka has a KafkaConnectionError for it in `start()`."""
 
 
 class FencedInstanceIdError(theirs.BrokerResponseError):

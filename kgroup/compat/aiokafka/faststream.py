@@ -40,7 +40,7 @@ class AIOKafkaConsumer(Facade):
 
     @property
     def _coordinator(self) -> _Coordinator:
-        """Who this is in its group; the empty id, as aiokafka has it, for who is nobody there."""
+        """Its identity in the group; the empty id, as aiokafka has it, outside a group."""
         generation = self._native().membership.generation
         return _Coordinator("" if generation is None else generation.member_id)
 

@@ -32,7 +32,7 @@ class Host:
 
     Args:
         consumer: not started.
-        patience: seconds after which it is over once it is told to end.
+        patience: seconds after which it is over once it is asked to end.
     """
 
     def __init__(self, consumer: Consumer[Any, Any], patience: float) -> None:
@@ -50,7 +50,7 @@ class Host:
             raise error
 
     async def stop(self, *, wait: bool) -> None:
-        """Close the consumer; whoever is cancelled ends its own wait only.
+        """Close the consumer; a call that is cancelled ends its own wait only.
 
         Args:
             wait: until it is over; not in a callback that closing waits for.
@@ -64,8 +64,8 @@ class Host:
             self.consumer.close_soon(timeout=self._patience)
 
     async def ended(self) -> None:
-        """Wait until it is over, however it ends; it was told to."""
-        with contextlib.suppress(Exception):  # is known to whoever gave it up
+        """Wait until it is over, however it ends; it was asked to end before."""
+        with contextlib.suppress(Exception):  # the caller that gave it up knows the error
             await self.consumer.stop(timeout=_QUIET_END)
 
     def abandon(self) -> None:
@@ -154,7 +154,7 @@ class Life:
             with translating():
                 await self._begin(native)
         except BaseException as error:
-            # Whoever could not begin may try again, as services do that come up before Kafka.
+            # A consumer that could not start may try again, as services do that start before Kafka.
             self._host, self._former = None, host
             self._wishes.leave()
             host.abandon()
@@ -180,7 +180,7 @@ class Life:
         try:
             while self._awaits_assignment():
                 # 1. There is no assignment, so this is going to wait.
-                # 2. The assignment comes, and whoever waits is woken.
+                # 2. The assignment comes, and waiting tasks are woken.
                 # 3. Were it only now that this begins to wait, nothing would wake it.
                 # So `changed` counts from its call, which no other task comes in front of.
                 change = self._rounds.changed()

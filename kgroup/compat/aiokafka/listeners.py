@@ -1,4 +1,4 @@
-"""Listeners of aiokafka, told of changes in ours.
+"""Listeners of aiokafka, called for changes in ours.
 
 Decides: which of our changes aiokafka's callbacks hear, in which order and shape: sets of its
 TopicPartition; `on_partitions_revoked` before each `on_partitions_assigned`, with the empty set
@@ -48,7 +48,7 @@ class AdaptedListener:
     """One listener of aiokafka, as `kgroup.Consumer` calls it.
 
     Args:
-        listener: whose callbacks are plain or awaitable.
+        listener: its callbacks are plain or awaitable.
     """
 
     def __init__(self, listener: ConsumerRebalanceListener) -> None:
@@ -60,7 +60,7 @@ class AdaptedListener:
 
     @property
     def listener(self) -> ConsumerRebalanceListener:
-        """Whose callbacks are called."""
+        """The listener whose callbacks are called."""
         return self._listener
 
     async def on_revoked(self, consumer: object, change: OwnershipChange, /) -> None:

@@ -46,7 +46,7 @@ _MOST_FETCHED: Final = 64 * 1024 * 1024
 """Bytes; an answer is bounded at 100 MiB, and one batch beyond what was asked for may be in it."""
 _FIRST_BACKOFF: Final = 0.1
 """Seconds: pauses begin with it, also where they grow to more: a topic that is not there yet is
-looked for at this pace, and who starts waits for it."""
+looked for at this pace, and `start` waits for it."""
 _LEASE_MARGIN: Final = 0.5
 _RESETS: Final = ("earliest", "latest", "none")
 _NAMES: Final = ("client_id", "group_id", "group_instance_id", "client_rack")
@@ -137,7 +137,7 @@ def _warn_of_deprecated(given: Mapping[str, Any]) -> None:
     }
     for name, text in texts.items():
         if given[name] is not None:
-            # This function, `read`, the constructor, and who called it.
+            # This function, `read`, the constructor, and its caller.
             warnings.warn(text, DeprecationWarning, stacklevel=4)
 
 

@@ -163,7 +163,7 @@ class Reading(Life):
         return {}
 
     async def _nothing_held(self, nap: float) -> _Found:
-        """Wait until something may be held: whoever asks for nothing that is held gets nothing."""
+        """Wait until something may be held: a call for partitions not held gets no records."""
         failure = self._native().failure
         if failure is not None:
             await asyncio.sleep(0)  # as when it is refused at once

@@ -65,11 +65,11 @@ class Rounds:
         self.wake()
 
     def forget(self) -> None:
-        """Forget what was assigned: whoever had it is given up."""
+        """Forget what was assigned: the consumer that had it is given up."""
         self._held, self._replaced = None, False
 
     def wake(self) -> None:
-        """Have everybody who waits look again."""
+        """Have all waiting tasks look again."""
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)

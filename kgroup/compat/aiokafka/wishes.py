@@ -61,7 +61,7 @@ class Wishes:
     """What one facade is asked to read.
 
     Args:
-        rounds: told when the application subscribes.
+        rounds: notified when the application subscribes.
         group_id: None without a group.
     """
 

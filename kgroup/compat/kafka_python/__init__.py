@@ -10,7 +10,7 @@ serialisers and token providers are borrowed.
 - `keywords`: The configuration keys of kafka-python's consumer, their defaults, and which cannot
   be honoured
 - `life`: The life of a KafkaConsumer: what it is made of, entering, closing
-- `listeners`: Listeners of kafka-python, told of changes in ours
+- `listeners`: Listeners of kafka-python, called for changes in ours
 - `offsets`: kafka-python's calls about offsets: commits, positions, seeks, and what the logs hold
 - `options`: Keys of kafka-python's consumer, as options of ours
 - `reading`: kafka-python's ways to read: `poll`, and iteration

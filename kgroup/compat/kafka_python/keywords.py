@@ -196,7 +196,7 @@ def milliseconds(name: str, value: object) -> float:
     """Return a number of milliseconds; True is 1 there, too.
 
     Raises:
-        KafkaConfigurationError: it is none.
+        KafkaConfigurationError: the value is not a number.
     """
     if not isinstance(value, int | float) or math.isnan(value):
         raise _wrong(name, value, "milliseconds")
@@ -251,7 +251,7 @@ def level(value: object) -> str:
     """Return an isolation level, which may be a number, or written in any case.
 
     Raises:
-        KafkaConfigurationError: it is none.
+        KafkaConfigurationError: the value is not an isolation level.
     """
     if isinstance(value, int) and value in (0, 1):
         return _LEVELS[value]

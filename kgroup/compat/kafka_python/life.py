@@ -75,7 +75,7 @@ class Life:
     def _join(self) -> None:
         """Carry out what was subscribed since the last poll.
 
-        As there: who never polls is no member, so nobody waits for it in a round.
+        As there: a consumer that never polls is no member, so no round waits for it.
         """
         wish, self._wish = self._wish, None
         if wish is not None:
@@ -84,10 +84,9 @@ class Life:
                 self._consumer.subscribe(*topics, pattern=pattern, listener=wish.listener)
 
     def _assigned(self) -> frozenset[OurPartition]:
-        """Return what is owned, of a group's only what a read has told.
+        """Return what is owned, of a group's only what a read has reported.
 
-        As there: it does not change behind the back of who looks twice between two polls, save
-        that what is lost is gone at once.
+        As there: it does not change between two polls, save that what is lost is gone at once.
         """
         owned, asked = self._consumer.assignment(), self._consumer.subscription()
         alone = self.config["group_id"] is None or asked is None or asked.partitions is not None

@@ -1,4 +1,4 @@
-"""Listeners of kafka-python, told of changes in ours.
+"""Listeners of kafka-python, called for changes in ours.
 
 Decides: which of our changes its callbacks hear: sets of kafka-python's TopicPartition; before each
 assignment of an eager group `on_partitions_revoked`, with the empty set before the first; of a
@@ -6,7 +6,7 @@ cooperative one only what moves; nothing when the application unsubscribes. One 
 KafkaError of the next `poll`. What an eager round takes and gives back at once keeps its position
 and its pause, committed or not, as there; not in another membership, before which somebody else may
 have read on.
-A partition is among what was told from the call of `on_partitions_assigned` on, also when nobody
+A partition is among those reported from the call of `on_partitions_assigned` on, also when nobody
 listens.
 Never: runs an asynchronous listener: what it awaits belongs to kafka-python's own loop.
 KIPs: 429 (what moves; losses).
@@ -30,7 +30,7 @@ __all__ = ["AdaptedListener", "Reported", "adapted"]
 
 @dataclass(slots=True)
 class Reported:
-    """What the application was told of its group's assignment.
+    """What the application knows of its group's assignment.
 
     Args:
         partitions: that were assigned, and not given back since.
@@ -67,7 +67,7 @@ class AdaptedListener:
     """One listener of kafka-python, as `kgroup.sync.Consumer` calls it.
 
     Args:
-        listener: whose callbacks are plain; None for nobody.
+        listener: its callbacks are plain; None for none.
         reported: as for `adapted`.
         eager: likewise.
     """

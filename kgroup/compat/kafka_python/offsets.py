@@ -26,7 +26,7 @@ __all__ = ["Offsets"]
 
 _FOR_EVER: Final = float("inf")
 _COMMITTED: Final = True
-"""What a future of a commit, and its callback, are told when all is well."""
+"""What a future of a commit, and its callback, get when all is well."""
 
 Callback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], object], object]
 """Told the offsets, and an exception or True."""
@@ -117,7 +117,7 @@ class Offsets(Life):
 
         Raises:
             IllegalStateError: there is no group_id.
-            TypeError: the partition is none.
+            TypeError: `partition` is not a TopicPartition.
             KafkaTimeoutError, KafkaError: it could not be asked for.
         """
         self._check_group()
@@ -135,7 +135,7 @@ class Offsets(Life):
         """Return the offset of the next record; None when it is not known in time.
 
         Raises:
-            TypeError: the partition is none.
+            TypeError: `partition` is not a TopicPartition.
             IllegalStateError: it is not assigned.
         """
         self._check_assigned(partition)
@@ -162,7 +162,7 @@ class Offsets(Life):
         """Go on at an offset.
 
         Raises:
-            TypeError: the partition is none.
+            TypeError: `partition` is not a TopicPartition.
             ValueError: the offset is negative or no int, or the partition is not assigned.
         """
         _check((partition,), "partition must be a TopicPartition namedtuple")
@@ -177,7 +177,7 @@ class Offsets(Life):
         """Go on at the first offsets; of all partitions when none are named.
 
         Raises:
-            TypeError: one of them is none.
+            TypeError: one of them is not a TopicPartition.
             ValueError: one of them, or any at all, is not assigned.
             KafkaTimeoutError: a log could not be asked.
         """

@@ -46,7 +46,7 @@ class Reading(Life):
 
         Raises:
             ValueError: the time is negative, or the number not positive.
-            TypeError: the number is none.
+            TypeError: it is not a number.
             IllegalStateError: the consumer is closed.
             KafkaError: what the listener, a partition or the group has come to.
         """
@@ -150,7 +150,7 @@ class Reading(Life):
         try:
             self._consumer.seek(record.tp, record.offset)
         except NotOwnedError:
-            return  # whoever owns it now reads it again
+            return  # its new owner reads it again
 
     def _count(self, made: Any) -> None:  # noqa: ANN401 - kafka-python's record
         self._records_consumed += 1

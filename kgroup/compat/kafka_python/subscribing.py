@@ -127,7 +127,7 @@ class Subscribing(Life):
         """Return no records of some partitions until `resume`.
 
         Raises:
-            TypeError: one of them is none.
+            TypeError: one of them is not a TopicPartition.
             KeyError: one of them is not assigned.
         """
         asked = _all(partitions)

@@ -328,7 +328,7 @@ class CommitOrder:
     def _report_closed(self) -> None:
         """Report what is closed at the front of the line, as far as nothing is to be called."""
         if self._calling or self._ended:
-            return  # whoever calls goes on with the rest
+            return  # the task that runs the callbacks goes on with the rest
         while self._unreported and self._unreported[0].closed:
             if self._unreported[0].callback is not None:
                 self._to_report.notify()

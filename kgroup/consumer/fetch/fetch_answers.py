@@ -107,7 +107,7 @@ class FetchAnswers:
         return arrived
 
     def _hear(self, question: Asked, data: PartitionData, heard: Heard) -> None:
-        """Note the ends of a log, wherever the position is by now: they are not told twice."""
+        """Note the ends of a log, wherever the position is by now: they are not sent twice."""
         owned = question.owned
         same = self._owned.of(owned.claim) is owned and owned.topic_id == question.topic_id
         if same and not data.error_code and _diverged(data) is None:

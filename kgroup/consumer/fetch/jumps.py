@@ -79,7 +79,7 @@ class Jumps:
         """Put a claim at the place that was looked up for it.
 
         Args:
-            owned: whose.
+            owned: the claim.
             seek: number of the position when the question was asked.
             place: what the leader said.
             checked: the leader's epoch.
@@ -141,7 +141,7 @@ class Jumps:
         """Go on where the logs diverge: the leader has fewer records of an epoch than were read.
 
         Args:
-            owned: whose.
+            owned: the claim.
             end: where the leader's log and what was read diverge, as far as it knows.
             checked: the leader's epoch.
         """

@@ -64,7 +64,7 @@ class Validating:
     Args:
         settings: patience.
         cluster: connections, metadata, clock; not owned.
-        owned: whose positions.
+        owned: the claims whose positions are checked.
         history: looked at before a position is asked about.
         jumps: moves positions that turn out to be gone.
         notifiers: waited for, and fired when a position is good.

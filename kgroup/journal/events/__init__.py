@@ -3,18 +3,18 @@
 Decides: which events exist, what each carries, and what an entry (a stamped event) is.
 Never: stamps an event (a sink does), judges a history (`oracles` do), holds payload bytes.
 
-Who emits what: `net` emits connections, requests and answers; the group side emits state,
+The emitters: `net` emits connections, requests and answers; the group side emits state,
 generation, join, ownership, keys, claims, timers, commits and offset reads; the consumer emits
 fetches, deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults;
-who watches the coordinator, or the coordination topic, emits what it stored.
+a watcher of the coordinator, or of the coordination topic, emits what it stored.
 Order matters in three places: `Delivered` is emitted BEFORE the records reach the application,
-`OwnershipStep(REVOKED, BEGIN)` before the listener is told, and `ClaimStep(WRITTEN)` before the
+`OwnershipStep(REVOKED, BEGIN)` before the listener is called, and `ClaimStep(WRITTEN)` before the
 message is on its way: a lease is reckoned from it.
 KIPs: 62, 345 (instance ids), 429 (owned partitions), 814.
 
 - `entry`: An entry: one event with the stamp that lets logs of many processes merge
 - `life`: A member's life: start, stop, states, generations, joins
-- `ownership`: Ownership begins and ends, and the listener is told
+- `ownership`: Ownership begins and ends, and the listener is called
 - `records`: Records on their way: fetched, delivered, done, committed
 - `requests`: Connections, requests and answers, as the network sees them
 - `vocabulary`: All events together: the closed union that oracles match on, and the list that is

@@ -13,7 +13,7 @@ __all__ = ["Entry", "Source"]
 
 
 class Source(NamedTuple):
-    """Who writes a log: one consumer in one life of one process.
+    """The writer of a log: one consumer in one life of one process.
 
     A tuple, since oracles look members up at each entry: it is hashed without a call of Python's.
 
@@ -38,7 +38,7 @@ class Entry:
     """One event with its stamp; logs of many processes merge by it.
 
     Args:
-        source: who wrote it.
+        source: the writer.
         seq: number of the entry, rising by one within its source.
         at: seconds on the machine's monotonic clock.
         wall: seconds since the epoch.

@@ -38,7 +38,7 @@ class MemberStarted:
         session_timeout: seconds; None for a consumer without a group.
         rebalance_timeout: seconds; None for a consumer without a group.
         lease_margin: seconds taken off the lease.
-        heartbeat_interval: seconds; None when not told.
+        heartbeat_interval: seconds; None when not known.
         max_poll_interval: seconds; None when it is the rebalance timeout.
         isolated_heartbeats: whether a thread sends heartbeats while the event loop is blocked.
     """
@@ -178,7 +178,7 @@ class RoundMember(NamedTuple):
         partitions: what the leader assigned to it.
         topics: what it subscribed to, empty when not known.
         owned: what it claimed to own when it joined (KIP-429).
-        generation_id: generation of that claim (KIP-792), None when not told.
+        generation_id: generation of that claim (KIP-792), None when not sent.
     """
 
     member_id: str
@@ -196,7 +196,7 @@ class CommitStored:
     Args:
         tp: which.
         offset: next offset to read, None when an administrator deleted the commit.
-        member_id: who committed, None for somebody outside the group (an administrator).
+        member_id: of the member that committed, None for an administrator outside the group.
         generation_id: generation it was sent under, None for somebody outside the group.
         leader_epoch: epoch stored with it (KIP-320), None without one.
     """

@@ -1,4 +1,4 @@
-"""Ownership begins and ends, and the listener is told.
+"""Ownership begins and ends, and the listener is called.
 
 Decides: the edges by which periods of ownership are judged.
 Never: speaks of records.
@@ -118,7 +118,7 @@ class CallbackStep:
 #
 # Decides: what is written of a claim's way from a message to ownership, and back.
 # Never: carries the periods of ownership; that is `ownership`, for any member alike. Says nothing
-# of what only tells who is there.
+# of what only shows which members are there.
 #
 # A member owns a key under an epoch, the offset of its accepted claim. Nothing proves it but a
 # heartbeat that was read back and counts; the lease is reckoned from its writing (`ClaimStep`).
@@ -176,7 +176,7 @@ class KeyChanged:
 class ClaimStep:
     """A message about a key is about to be written, failed, or stands in the log.
 
-    Of others' messages only those are told that change a key this member has to do with.
+    Of others' messages only those are journalled that change a key this member has to do with.
 
     Args:
         stage: written, then read, whether or not it failed, or nobody knows, in between; only

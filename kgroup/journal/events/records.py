@@ -14,7 +14,7 @@ from kgroup.values import dataclass
 from kgroup.words import Word
 
 __all__ = [
-    "POLL_TOLD_EVERY",
+    "POLL_NOTED_EVERY",
     "CommitStage",
     "CommitStep",
     "Delivered",
@@ -50,7 +50,7 @@ class PositionMove(Word):
 
 
 class PauseCause(Word):
-    """Who holds a claim back."""
+    """What holds a claim back."""
 
     APPLICATION = "application"
     UNCOMMITTED = "max_uncommitted"
@@ -194,8 +194,8 @@ class Polled:
     KIND: ClassVar[str] = "poll"
 
 
-POLL_TOLD_EVERY: Final = 0.5
-"""Seconds after which a member is told of another poll at the latest: it need not be of each.
+POLL_NOTED_EVERY: Final = 0.5
+"""Seconds after which a member hears of another poll at the latest: it need not hear of each.
 
 The simulation tells it so seldom; a consumer more often.
 """

@@ -41,7 +41,7 @@ class ConnectionClosed:
 
     Args:
         connection: number of the connection.
-        reason: who closed it and why.
+        reason: which side closed it and why.
     """
 
     KIND: ClassVar[str] = "connection_closed"

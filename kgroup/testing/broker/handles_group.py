@@ -199,8 +199,8 @@ class GroupHandle:
 
         Args:
             node_id: the new coordinator; None = none.
-            resigned: the former coordinator hands over in good order and answers those who wait by
-                16; otherwise it does as if it had died, and never answers them.
+            resigned: the former coordinator hands over in good order and answers parked requests
+                16; otherwise it acts as if it had died, and never answers them.
         """
         with self._board.changing() as core:
             partition = core.coordinators.shard_of(self.group_id).partition

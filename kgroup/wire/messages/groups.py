@@ -158,7 +158,7 @@ class HeartbeatResponse(Message):
 class HeartbeatRequest(Request[HeartbeatResponse]):
     """Tell the coordinator that a member of a generation lives.
 
-    3 group_instance_id: without it a fenced static member is not told (KIP-345); 4 flexible.
+    3 group_instance_id: without it a fenced static member learns nothing (KIP-345); 4 flexible.
     """
 
     group_id: str = wire(String)

@@ -95,15 +95,15 @@ def test_what_another_assignor_gave_is_not_sent_back_to_this_one() -> None:
 
 
 def test_user_data_for_an_assignor_not_in_use_is_said_to_be_unknown() -> None:
-    told = assumed(seen_of("range"), Capacity())
-    assert told is not None
-    assert "'range'" in told
-    assert "each is taken to send what capacity encodes here" in told
+    note = assumed(seen_of("range"), Capacity())
+    assert note is not None
+    assert "'range'" in note
+    assert "each is taken to send what capacity encodes here" in note
 
 
 def test_user_data_that_depends_on_what_is_owned_is_said_to_be_a_round_old() -> None:
-    told = assumed(seen_of("diary"), Diary())
-    assert told == "diary encodes what a member owns; members send what they sent last"
+    note = assumed(seen_of("diary"), Diary())
+    assert note == "diary encodes what a member owns; members send what they sent last"
 
 
 def test_nothing_is_assumed_where_all_is_known() -> None:

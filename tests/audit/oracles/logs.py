@@ -1,4 +1,4 @@
-"""Shorthand for histories of single events: who writes what, and which rules are found broken."""
+"""Shorthand for histories of single events: what members write, and which rules they break."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -158,7 +158,7 @@ def test_d5_a_member_that_ended_with_an_error_could_not_commit_what_it_was_done_
 
 @pytest.mark.parametrize(
     ("deleted", "expected"),
-    [("before the claim", []), ("before it asks", []), ("after it was told", ["D5"]), ("", ["D6"])],
+    [("before the claim", []), ("before it asks", []), ("after its answer", ["D5"]), ("", ["D6"])],
 )
 def test_d5_a_commit_that_was_deleted_before_the_next_owner_asks_explains_the_repetition(
     deleted: str, expected: list[str]
@@ -179,7 +179,7 @@ def test_d5_a_commit_that_was_deleted_before_the_next_owner_asks_explains_the_re
     if deleted == "before it asks":
         history.write(broker, 1, gone)
     b.read(0, None)
-    if deleted == "after it was told":
+    if deleted == "after its answer":
         history.write(broker, 1, gone)
     b.write(PositionMoved(b.claims[tp(0)], 0, PositionMove.RESET))
     b.positions[tp(0)] = 0

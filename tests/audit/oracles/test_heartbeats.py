@@ -258,7 +258,7 @@ def test_l3_a_member_that_lost_its_generation_owes_no_heartbeat_until_it_has_ano
     [(1, []), (2, []), (0, ["L3"]), (None, ["L3"])],
     ids=["it", "one that was never entered", "older", "none"],
 )
-def test_l3_who_lost_its_generation_while_joining_owes_none_for_a_late_answer(
+def test_l3_a_member_that_lost_its_generation_while_joining_owes_none_for_a_late_answer(
     lost_in: int | None, expected: list[str]
 ) -> None:
     # 1. JoinGroup is out, and a heartbeat; 2. the lease ends; 3. the heartbeat is answered; 4. the
@@ -327,7 +327,7 @@ def test_l3_a_heartbeat_for_a_generation_that_was_never_entered_is_no_base(
     lost: bool, expected: list[str]
 ) -> None:
     # 1. JoinGroup is answered, and SyncGroup waits for the leader; 2. a heartbeat is out when the
-    # lease ends; 3. the member joins as one who has lost everything, and the heartbeat is answered;
+    # lease ends; 3. the member joins without anything, and the heartbeat is answered;
     # 4. the next generation stands an interval later, and another round is owed at once.
     log = stable()
     log.state(STABLE, SYNCING, "joined as follower")

@@ -55,7 +55,7 @@ def test_b5_after_the_rebalance_timeout_and_after_a_loss_nothing_is_expected():
     ("beats", "margin", "expected"),
     [(8, 0.0, ["B5"]), (9, 0.0, []), (8, 1.0, []), (7, 1.0, ["B5"])],
 )
-def test_b5_who_gives_everything_up_in_a_round_that_takes_too_long_owes_none_after_its_lease(
+def test_b5_a_member_that_gives_everything_up_in_a_long_round_owes_none_after_its_lease(
     beats: int, margin: float, expected: list[str]
 ) -> None:
     # 1. The member joins, and waits for the leader; 2. four seconds later it is to leave, and gives
@@ -79,7 +79,7 @@ def test_b5_who_gives_everything_up_in_a_round_that_takes_too_long_owes_none_aft
     assert rules(log) == expected
 
 
-def test_b5_who_gives_everything_up_in_a_generation_that_stands_owes_them_all_the_time():
+def test_b5_a_member_that_gives_everything_up_in_a_stable_generation_owes_them_all_the_time():
     log = stable()
     for _ in range(9):
         log.wait(1.0)
@@ -100,7 +100,7 @@ def test_b5_who_gives_everything_up_in_a_generation_that_stands_owes_them_all_th
         ("coordinator lost", ["B5"]),
     ],
 )
-def test_b5_who_loses_its_generation_while_it_gives_everything_up_owes_none(
+def test_b5_a_member_that_loses_its_generation_while_giving_everything_up_owes_none(
     cause: str, expected: list[str]
 ) -> None:
     # 1. The member is to give everything up, and a commit of that is slow; a heartbeat is out;
@@ -118,7 +118,7 @@ def test_b5_who_loses_its_generation_while_it_gives_everything_up_owes_none(
     assert rules(log) == expected
 
 
-def test_b5_who_joins_anew_after_such_a_loss_owes_them_again():
+def test_b5_a_member_that_joins_anew_after_a_loss_owes_them_again():
     log = stable()
     log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
     log.state(MemberState.PREPARING, MemberState.FINDING, "lease expired")
@@ -135,12 +135,12 @@ def test_b5_who_joins_anew_after_such_a_loss_owes_them_again():
     ("code", "generation", "expected"),
     [(22, None, []), (25, None, []), (82, None, []), (22, 1, ["B5"]), (27, None, ["B5"])],
 )
-def test_b5_who_hears_from_a_commit_that_its_generation_is_over_owes_none_for_it(
+def test_b5_a_member_whose_commit_is_refused_for_its_generation_owes_none_for_it(
     code: int, generation: int | None, expected: list[str]
 ) -> None:
     # 1. The member has unsubscribed, and commits what was in hand; 2. the commit is refused: it has
     # no generation any more, and what it gives up is lost by that; 3. on_revoked takes its time.
-    # What a commit of the generation before is told leaves it the one it has.
+    # A refused commit of the generation before leaves it the one it has.
     log = stable()
     log.state(STABLE, MemberState.RELEASING, "unsubscribed")
     log.refused_commit(code, generation=generation)

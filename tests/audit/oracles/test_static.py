@@ -204,10 +204,10 @@ def test_t2_a_heartbeat_that_arrives_after_its_member_joined_anew_is_fenced_for_
 
 
 @pytest.mark.parametrize(("named", "expected"), [("", []), ("former", ["T2"])])
-def test_t2_who_asks_for_another_id_is_fenced_for_the_one_before_by_its_own_join(
+def test_t2_a_fence_of_the_former_id_by_the_members_own_join_is_no_reason_to_end(
     named: str, expected: list[str]
 ):
-    """1. A heartbeat is on its way; 2. SyncGroup is told that nobody knows the member; 3. it joins
+    """1. A heartbeat is on its way; 2. SyncGroup is answered UNKNOWN_MEMBER_ID; 3. it joins
     without an id; 4. the heartbeat arrives after that JoinGroup, and is fenced by it; 5. the answer
     to JoinGroup is late: the application unsubscribes, and subscribes again."""
     log = Log()
@@ -221,7 +221,7 @@ def test_t2_who_asks_for_another_id_is_fenced_for_the_one_before_by_its_own_join
     assert log.rules(FencedSilent()) == expected
 
 
-def test_t2_who_is_fenced_and_then_asks_for_another_id_is_found():
+def test_t2_a_fenced_member_that_asks_for_another_id_is_found():
     log = Log()
     log.start("i")
     log.join(5, "former")
@@ -287,7 +287,7 @@ def test_t1_a_round_for_want_of_a_silent_static_member_is_not_blamed_on_another_
 
 
 @pytest.mark.parametrize(("away", "expected"), [(2.0, ["T1"]), (5.8, [])])
-def test_t1_a_round_once_the_session_of_who_is_not_back_may_be_over_is_not_judged(
+def test_t1_a_round_once_the_session_of_an_absent_member_may_be_over_is_not_judged(
     away: float, expected: list[str]
 ):
     """1. The last heartbeat that is answered; 2. the process is killed some time later; 3. the
@@ -376,7 +376,7 @@ def test_t1_a_round_for_want_of_a_process_that_died_amid_one_is_not_blamed_on_a_
 
 
 @pytest.mark.parametrize(("generation", "expected"), [(1, []), (2, ["T1"])])
-def test_t1_one_that_comes_back_may_be_told_what_its_process_had_while_another_is_away(
+def test_t1_a_member_that_comes_back_may_be_given_what_its_process_had_while_another_is_away(
     generation: int, expected: list[str]
 ):
     history, _, s = settled()

@@ -121,24 +121,24 @@ async def _judge(place: Place, code: int, times: int | None) -> Judged:
         faults.append("it spins")
     faults += _afterwards(trial, wanted, times)
     named = ErrorCode(code).name
-    told = tuple(f"{place} {named} {'once' if times else 'for long'}: {each}" for each in faults)
-    return Judged(str(place), code, found, told, pace)
+    lines = tuple(f"{place} {named} {'once' if times else 'for long'}: {each}" for each in faults)
+    return Judged(str(place), code, found, lines, pace)
 
 
 def _shown(place: Place, code: int, times: int | None) -> Reaction:
     """Return as what the table's reaction shows."""
     name, special = str(place), _OF_SESSIONS.get((place.api, code))
-    told = special or reaction(place.api, code)
+    shown = special or reaction(place.api, code)
     if name in _WHOLE:
         return special or _WHOLE[name]
-    match place.api, told:
+    match place.api, shown:
         case _A.LEAVE_GROUP, _:
-            again = told is _R.FIND_COORDINATOR and place.level == "whole"
-            return told if again else _R.SUCCEED  # who leaves does not mind the rest
+            again = shown is _R.FIND_COORDINATOR and place.level == "whole"
+            return shown if again else _R.SUCCEED  # a leaving member does not mind the rest
         case _A.METADATA, _R.REBOOTSTRAP if place.level == "topics":
             return _R.RETRY
         case _A.METADATA, _R.REBOOTSTRAP:
-            return told
+            return shown
         case _A.METADATA, _ if place.level == "whole":
             return _R.RETRY
         case _A.JOIN_GROUP, _R.RETRY_BOUNDED if times:
@@ -146,11 +146,11 @@ def _shown(place: Place, code: int, times: int | None) -> Reaction:
         case _A.LIST_OFFSETS, _R.NOTHING:
             return _R.RETRY  # a log whose beginning nobody can name may be able to later
         case _A.OFFSET_COMMIT, _R.UNAUTHORIZED if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-            return _R.REFUSE  # told to who commits; asked again when it does
+            return _R.REFUSE  # raised by `commit`; asked again by the next one
         case api, _R.REFUSE if api in _ASKED_ANYWAY and code in _RIGHTS:
             return _R.UNAUTHORIZED
         case _:
-            return told
+            return shown
 
 
 def _pace(trial: Trial) -> int:
@@ -169,7 +169,9 @@ def _pace(trial: Trial) -> int:
 
 def _afterwards(trial: Trial, wanted: Reaction, times: int | None) -> list[str]:
     faults = [f"left {trial.left}"] if trial.left else []
-    faults += [f"reads raised {error!r}" for _, error in trial.told if not _is_told(trial, error)]
+    faults += [
+        f"reads raised {error!r}" for _, error in trial.raised if not _is_expected(trial, error)
+    ]
     if trial.place.api is _A.LEAVE_GROUP:
         return faults
     fatal = wanted is _R.FENCE or (wanted is _R.REFUSE and trial.place.api in _OF_MEMBERS)
@@ -183,7 +185,7 @@ def _afterwards(trial: Trial, wanted: Reaction, times: int | None) -> list[str]:
     return faults
 
 
-def _is_told(trial: Trial, error: Exception) -> bool:
+def _is_expected(trial: Trial, error: Exception) -> bool:
     """Say whether an error is about what struck."""
     match error:
         case BrokerError(code=trial.code) | CorruptRecordError():

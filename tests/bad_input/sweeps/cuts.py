@@ -73,7 +73,7 @@ class Cut:
 
 _SESSION: Final = 6.0
 _PENDING: Final = Price(_SESSION + 0.5, 28)
-"""Of the answer that carries the member id: the coordinator waits a session for whoever has it."""
+"""Of the answer that carries the member id: the coordinator waits a session for its owner."""
 
 CUTS: Final = (
     Cut(ApiVersionsRequest),

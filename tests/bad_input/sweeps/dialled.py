@@ -15,7 +15,7 @@ class Dialled:
     """The `Dial` port of a broker.
 
     Args:
-        broker: who is dialled.
+        broker: the one that is dialled.
         streams: every connection that was made, in order.
     """
 

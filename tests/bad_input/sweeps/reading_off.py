@@ -93,16 +93,16 @@ def _ended(trial: Trial) -> Reaction | None:
             raise LookupError(f"it ended by {error!r}")
 
 
-def _told(trial: Trial) -> Reaction | None:
+def _raised(trial: Trial) -> Reaction | None:
     """Name what reads raised; the error must be the one that struck.
 
     What may be granted is asked for again by itself; what is refused, when the application seeks.
     Elsewhere there is nothing to seek, and what is refused is asked for now and then: there it is
     the kind of error.
     """
-    if not trial.told:
+    if not trial.raised:
         return None
-    at, error = trial.told[0]
+    at, error = trial.raised[0]
     match error:
         case BrokerError(code=trial.code) if trial.place.api in _SOUGHT:
             until = trial.sought_at or at + _PATIENCE
@@ -132,8 +132,8 @@ def _of_round(trial: Trial) -> Reaction:
         return _R.RETRY_BOUNDED if following is not None and len(trial.hits) > 1 else end
     if following is None:
         raise LookupError("nothing follows")
-    if (told := _told(trial)) is not None:
-        return told
+    if (raised := _raised(trial)) is not None:
+        return raised
     match following.request:
         case FindCoordinatorRequest():
             return _R.FIND_COORDINATOR
@@ -152,7 +152,7 @@ def _of_round(trial: Trial) -> Reaction:
 
 def _of_search(trial: Trial) -> Reaction:
     following = _next(trial, FindCoordinatorRequest)
-    end = _ended(trial) or _told(trial)
+    end = _ended(trial) or _raised(trial)
     if end is not None:
         return end
     if following is None or _pause(trial, following) < _AT_ONCE:
@@ -161,7 +161,7 @@ def _of_search(trial: Trial) -> Reaction:
 
 
 def _of_commit(trial: Trial) -> Reaction:
-    if (end := _ended(trial) or _told(trial)) is not None:
+    if (end := _ended(trial) or _raised(trial)) is not None:
         return end
     following = _next(trial, FindCoordinatorRequest, JoinGroupRequest, trial.place.kind)
     match following and following.request:
@@ -195,7 +195,7 @@ def _of_leaving(trial: Trial) -> Reaction:
 
 def _of_log(trial: Trial) -> Reaction:
     """OffsetFetch, ListOffsets, Fetch, OffsetForLeaderEpoch: how the position is found."""
-    if (end := _ended(trial) or _told(trial)) is not None:
+    if (end := _ended(trial) or _raised(trial)) is not None:
         return end
     soon = [each.request for each in trial.arrivals if _pause(trial, each) < _SOON]
     if trial.place.api is ApiKey.FETCH and any(isinstance(e, ListOffsetsRequest) for e in soon):
@@ -216,7 +216,7 @@ def _of_log(trial: Trial) -> Reaction:
 
 
 def _of_metadata(trial: Trial) -> Reaction:
-    if (end := _ended(trial) or _told(trial)) is not None:
+    if (end := _ended(trial) or _raised(trial)) is not None:
         return end
     following = _next(trial, MetadataRequest)
     if following is None or _pause(trial, following) >= 2 * _SOON:

@@ -83,8 +83,8 @@ class Session:
     def _take(self, tp: TopicPartition, offset: int) -> None:
         """Check one record: the next one, or one that nobody has acknowledged a commit of."""
         if tp != TP or not self._acknowledged <= offset <= self._next:
-            told = f"{self._next} is next and {self._acknowledged} is committed"
-            self.faults.append(f"record {tp} {offset} while {told}")
+            state = f"{self._next} is next and {self._acknowledged} is committed"
+            self.faults.append(f"record {tp} {offset} while {state}")
         self._next = offset + 1
         self._read = max(self._read, self._next)
 

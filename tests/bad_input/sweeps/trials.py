@@ -54,7 +54,7 @@ class Trial:
         broker: puts it there.
         hits: when it was put there.
         since: arrivals before the first of these.
-        told: what reads raised, and when.
+        raised: what reads raised, and when.
         commits: what commits raised; None for one that went well.
         lost: when partitions were lost.
         revoked: when partitions were revoked.
@@ -72,7 +72,7 @@ class Trial:
     broker: InProcessBroker
     hits: list[float] = field(default_factory=list)
     since: int = 0
-    told: list[tuple[float, Exception]] = field(default_factory=list)
+    raised: list[tuple[float, Exception]] = field(default_factory=list)
     commits: list[CommitFailedError | None] = field(default_factory=list)
     lost: list[float] = field(default_factory=list)
     revoked: list[float] = field(default_factory=list)
@@ -118,7 +118,7 @@ class Trial:
             for batch in (await consumer.getmany(timeout=_LOOK)).values():
                 self.read |= {record.offset for record in batch}
         except KGroupError as error:
-            self.told.append((anyio.current_time(), error))
+            self.raised.append((anyio.current_time(), error))
             await anyio.sleep(max(began + _LOOK - anyio.current_time(), 0.0))
         if commit and consumer.failure is None and consumer.assignment():
             await self._commit(consumer)
@@ -171,7 +171,7 @@ class Trial:
 
     async def _afterwards(self, consumer: Consumer[Any, Any]) -> None:
         self.broker.partition(*TP).append("new")
-        heard = len(self.told)
+        heard = len(self.raised)
         await self.until(consumer, _AFTERWARDS, lambda: self._again(consumer, heard), commit=True)
         self.failure = consumer.failure
         self.recovered = self.failure is None and self.end - 1 in self.read
@@ -182,11 +182,11 @@ class Trial:
             self.silent = len(self.broker.requests) == asked
 
     def _again(self, consumer: Consumer[Any, Any], heard: int) -> bool:
-        """Say whether all is well; what is told until a seek is sought away."""
-        if len(self.told) > heard and consumer.owns(TP):
+        """Say whether all is well; an error that is raised until a seek is sought away."""
+        if len(self.raised) > heard and consumer.owns(TP):
             consumer.seek(TP, 0)
             self.sought_at = self.sought_at or anyio.current_time()
-            del self.told[heard:]
+            del self.raised[heard:]
         return self.end - 1 in self.read and self.committed == self.end
 
 

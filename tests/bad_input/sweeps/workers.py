@@ -50,7 +50,9 @@ def _watching() -> Iterator[list[str]]:
     """Collect what is written where nobody looks, for one block."""
     complaints: list[str] = []
     before = sys.unraisablehook
-    sys.unraisablehook = lambda told: complaints.append(f"{told.err_msg}: {told.exc_value!r}")
+    sys.unraisablehook = lambda unraisable: complaints.append(
+        f"{unraisable.err_msg}: {unraisable.exc_value!r}"
+    )
     try:
         yield complaints
         gc.collect()

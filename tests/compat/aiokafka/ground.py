@@ -73,13 +73,13 @@ async def until(so: Callable[[], object], within: float = 30.0) -> None:
 
 
 class Heard(ConsumerRebalanceListener):
-    """Keeps what a listener is told."""
+    """Keeps the calls of a listener."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, set[TopicPartition]]] = []
+        self.calls: list[tuple[str, set[TopicPartition]]] = []
 
     def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-        self.told.append(("revoked", revoked))
+        self.calls.append(("revoked", revoked))
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-        self.told.append(("assigned", assigned))
+        self.calls.append(("assigned", assigned))

@@ -56,7 +56,7 @@ class Difference:
     """One row: what the constructors do that is not the same.
 
     Args:
-        told: how the row of the page begins.
+        beginning: of the row on the page.
         names: of keywords.
         which: tells the values.
         theirs: what aiokafka's constructor raises, None when it takes the value.
@@ -64,7 +64,7 @@ class Difference:
         contexts: in which other keywords it is so.
     """
 
-    told: str
+    beginning: str
     names: Collection[str]
     which: _Is
     theirs: type[Exception] | None

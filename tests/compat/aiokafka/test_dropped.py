@@ -27,9 +27,9 @@ def drop(held: list[AIOKafkaConsumer]) -> None:
 
 async def test_a_consumer_that_is_dropped_says_so_and_ends_in_silence() -> None:
     broker = broker_with()
-    told: list[str] = []
+    messages: list[str] = []
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+    loop.set_exception_handler(lambda _, context: messages.append(context["message"]))
     before = asyncio.all_tasks()
     held = [made(broker, "t")]
     await held[0].start()
@@ -41,7 +41,7 @@ async def test_a_consumer_that_is_dropped_says_so_and_ends_in_silence() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gc.collect()
-    assert told == ["Unclosed AIOKafkaConsumer"]
+    assert messages == ["Unclosed AIOKafkaConsumer"]
     loop.set_exception_handler(None)
 
 

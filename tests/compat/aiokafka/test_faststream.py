@@ -37,7 +37,7 @@ def made(broker: InProcessBroker, group_id: str | None) -> AIOKafkaConsumer:
     )
 
 
-async def test_a_listener_reads_who_was_assigned_what() -> None:
+async def test_a_listener_reads_the_member_id_and_the_group() -> None:
     consumer = made(broker_with(), "g")
     line = Line(consumer)
     consumer.subscribe(["t"], listener=line)
@@ -46,7 +46,7 @@ async def test_a_listener_reads_who_was_assigned_what() -> None:
     assert (member_id[:5], group_id, topics) == ("shop-", "g", {"t"})
 
 
-async def test_who_has_no_group_is_nobody_there() -> None:
+async def test_a_consumer_without_a_group_has_an_empty_member_id() -> None:
     consumer = made(broker_with(), None)
     consumer.subscribe(["t"])
     async with consumer:

@@ -73,7 +73,7 @@ async def test_a_topic_that_never_comes_ends_start_after_the_request_timeout(
     await consumer.stop()
 
 
-async def test_a_topic_that_may_not_be_seen_is_told_by_start() -> None:
+async def test_start_raises_for_a_topic_that_may_not_be_seen() -> None:
     broker, code = broker_with(), ErrorCode.TOPIC_AUTHORIZATION_FAILED
     broker.answers.rewrite(MetadataRequest, lambda _, answer: hidden("t", code, answer), times=None)
     consumer = made(broker, "t")
@@ -82,7 +82,7 @@ async def test_a_topic_that_may_not_be_seen_is_told_by_start() -> None:
     await consumer.stop()
 
 
-async def test_a_group_that_may_not_be_joined_is_told_by_start() -> None:
+async def test_start_raises_when_a_group_may_not_be_joined() -> None:
     broker = broker_with()
     code = ErrorCode.GROUP_AUTHORIZATION_FAILED
     broker.answers.error(FindCoordinatorRequest, code, times=None)
@@ -92,7 +92,7 @@ async def test_a_group_that_may_not_be_joined_is_told_by_start() -> None:
     await consumer.stop()
 
 
-async def test_a_session_that_no_coordinator_takes_is_told_by_start_as_itself() -> None:
+async def test_start_raises_a_session_that_no_coordinator_takes_as_itself() -> None:
     consumer = made(broker_with(), "t", session_timeout_ms=200, heartbeat_interval_ms=100)
     with pytest.raises(InvalidSessionTimeoutError):
         await consumer.start()
@@ -122,7 +122,7 @@ async def test_brokers_that_are_silent_are_waited_for_as_long_as_an_answer() -> 
     await consumer.stop()
 
 
-async def test_who_could_not_start_may_try_again() -> None:
+async def test_a_consumer_that_could_not_start_may_try_again() -> None:
     broker = broker_with()
     broker.node(1).kill()
     consumer = made(broker, "t", request_timeout_ms=2000)
@@ -135,7 +135,7 @@ async def test_who_could_not_start_may_try_again() -> None:
     await consumer.stop()
 
 
-async def test_who_had_no_topic_may_try_again_when_there_is_one() -> None:
+async def test_a_consumer_without_its_topic_may_try_again_when_the_topic_exists() -> None:
     broker = broker_with()
     consumer = made(broker, "u", request_timeout_ms=2000)
     with pytest.raises(UnknownTopicOrPartitionError, match="'u'"):
@@ -146,7 +146,7 @@ async def test_who_had_no_topic_may_try_again_when_there_is_one() -> None:
     await consumer.stop()
 
 
-async def test_who_read_too_early_may_read_after_the_start_that_succeeds() -> None:
+async def test_a_consumer_that_was_read_too_early_can_be_read_after_a_later_start() -> None:
     broker = broker_with()
     consumer = made(broker, "u", request_timeout_ms=2000)
     starting = asyncio.ensure_future(consumer.start())
@@ -171,7 +171,7 @@ async def test_a_consumer_is_started_once_and_on_its_loop() -> None:
         await consumer.start()
 
 
-async def test_who_was_stopped_before_it_was_started_stays_so() -> None:
+async def test_a_consumer_that_was_stopped_before_its_start_stays_stopped() -> None:
     consumer = made(broker_with(), "t")
     await consumer.stop()
     with pytest.raises(IllegalStateError, match="stopped"):
@@ -349,7 +349,7 @@ async def test_the_listener_hears_nothing_of_stopping() -> None:
     consumer.subscribe(["t"], listener=heard)
     await consumer.start()
     await consumer.stop()
-    assert heard.told == [("revoked", set()), ("assigned", {A, B})]
+    assert heard.calls == [("revoked", set()), ("assigned", {A, B})]
 
 
 async def test_a_listener_may_stop_its_consumer() -> None:
@@ -358,13 +358,13 @@ async def test_a_listener_may_stop_its_consumer() -> None:
     class Stops(Heard):
         async def on_partitions_assigned(self, assigned: Any) -> None:
             await consumer.stop()
-            self.told.append(("stopped", set()))
+            self.calls.append(("stopped", set()))
 
     heard = Stops()
     consumer = made(broker)
     consumer.subscribe(["t"], listener=heard)
     await asyncio.wait_for(consumer.start(), 5)
-    await until(lambda: heard.told[-1][0] == "stopped", within=1)
+    await until(lambda: heard.calls[-1][0] == "stopped", within=1)
     await until(lambda: not broker.group("g").members, within=5)
 
 

@@ -110,8 +110,8 @@ async def test_plain_and_awaited_callbacks_hear_sets_of_aiokafkas_partitions(
     await revoke(wrapped(listener), A)
     expected: Heard = [("revoked", set()), ("assigned", {THEIR_A, THEIR_B}), ("revoked", {THEIR_A})]
     assert listener.heard == expected
-    told = [tp for _, tps in listener.heard for tp in tps]
-    assert all(isinstance(tp, TheirPartition) for tp in told)
+    reported = [tp for _, tps in listener.heard for tp in tps]
+    assert all(isinstance(tp, TheirPartition) for tp in reported)
     assert all(type(tps) is set for _, tps in listener.heard)
 
 
@@ -126,14 +126,14 @@ async def test_each_assignment_follows_exactly_one_revocation() -> None:
     assert [tps for name, tps in listener.heard if name == "revoked"] == [set(), set(), {THEIR_A}]
 
 
-async def test_an_assignment_is_told_whole_and_not_what_came_to_it() -> None:
+async def test_a_listener_gets_the_whole_assignment_and_not_only_what_was_added() -> None:
     listener = Plain()
     await assign(wrapped(listener), B, kept=(A,))
     assert listener.heard[-1] == ("assigned", {THEIR_A, THEIR_B})
 
 
 @pytest.mark.parametrize("cause", [Cause.CLOSING, Cause.UNSUBSCRIBED])
-async def test_who_stops_or_unsubscribes_hears_nothing(cause: Cause) -> None:
+async def test_the_listener_hears_nothing_of_a_stop_or_an_unsubscribe(cause: Cause) -> None:
     listener = Losing()
     theirs = wrapped(listener)
     await assign(theirs, A)
@@ -143,7 +143,7 @@ async def test_who_stops_or_unsubscribes_hears_nothing(cause: Cause) -> None:
     assert listener.heard == []
 
 
-async def test_a_loss_is_a_revocation_to_who_knows_no_losses() -> None:
+async def test_a_loss_is_a_revocation_for_a_listener_without_on_partitions_lost() -> None:
     listener = Plain()
     theirs = wrapped(listener)
     await assign(theirs, A)
@@ -152,7 +152,7 @@ async def test_a_loss_is_a_revocation_to_who_knows_no_losses() -> None:
     assert listener.heard[2:] == [("revoked", {THEIR_A}), ("assigned", {THEIR_B})]
 
 
-async def test_a_loss_is_told_as_one_to_who_knows_losses() -> None:
+async def test_a_loss_is_a_loss_for_a_listener_with_on_partitions_lost() -> None:
     listener = Losing()
     theirs = wrapped(listener)
     await assign(theirs, A)

@@ -32,7 +32,7 @@ def refusal(kind: type[Any], keywords: Mapping[str, Any]) -> type[Exception] | N
             made = kind(**keywords)
     except Exception as error:  # noqa: BLE001 - it is looked at
         return type(error)
-    made._closed = True  # so that nobody is told that it was never stopped
+    made._closed = True  # so that no warning says that it was never stopped
     return None
 
 
@@ -65,9 +65,9 @@ async def test_it_is_taken_or_refused_as_by_aiokafka(name: str, context: str) ->
 
 
 @pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: "-".join(sorted(row.names)))
-def test_each_difference_is_told(row: Difference) -> None:
+def test_each_difference_is_on_the_page(row: Difference) -> None:
     assert any(map(row.which, ODD))
-    assert f"| {row.told}" in PAGE.read_text(encoding="utf-8")
+    assert f"| {row.beginning}" in PAGE.read_text(encoding="utf-8")
 
 
 WORK_THERE: list[dict[str, Any]] = [

@@ -253,7 +253,7 @@ async def test_a_seek_to_a_place_checks_its_partitions(seek: Call) -> None:
                 await seek(consumer, OTHER)
 
 
-async def test_seeks_to_places_move_all_that_is_assigned_unless_told_otherwise() -> None:
+async def test_seeks_to_places_move_all_that_is_assigned_unless_partitions_are_named() -> None:
     async with started(broker_with(10), "t", auto_offset_reset="latest") as consumer:
         assert await consumer.seek_to_beginning(A) is True
         assert [await consumer.position(tp) for tp in (A, B)] == [0, 10]

@@ -68,7 +68,7 @@ MEANINGS: list[tuple[dict[str, Any], str, object]] = [
     ({"client_rack": "r"}, "client_rack", "r"),
 ]
 ELSEWHERE = {
-    "loop", "api_version",  # test_what_is_deprecated_warns_whoever_builds_the_consumer
+    "loop", "api_version",  # test_a_deprecated_option_warns_at_the_line_that_builds_the_consumer
     "key_deserializer", "value_deserializer",  # test_records
     "consumer_timeout_ms",  # test_a_time_that_is_none_is_refused, BORNE
     "ssl_context", "sasl_plain_password", "sasl_plain_username", "sasl_kerberos_service_name",
@@ -220,7 +220,9 @@ def test_what_only_aiokafka_takes_becomes_what_it_does_there(
     assert getattr(read({**GROUP, **keywords}).config, option) == pytest.approx(value)
 
 
-def test_an_instance_id_that_is_empty_is_none_and_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_instance_id_that_is_empty_is_none_and_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with caplog.at_level(logging.WARNING):
         assert read({**GROUP, "group_instance_id": ""}).config.group_instance_id is None
     assert "group_instance_id" in caplog.text
@@ -238,7 +240,7 @@ def test_any_numbers_of_milliseconds_are_taken_together(times: dict[str, Any]) -
     assert 0 < config.heartbeat_interval < config.session_timeout  # type: ignore[operator]
 
 
-def test_a_reset_policy_that_is_none_is_told_and_means_none(
+def test_a_reset_policy_that_is_none_is_warned_of_and_means_none(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -340,7 +342,7 @@ def test_the_facade_has_a_slice_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["loop", "api_version"])
-def test_what_is_deprecated_warns_whoever_builds_the_consumer(name: str) -> None:
+def test_a_deprecated_option_warns_at_the_line_that_builds_the_consumer(name: str) -> None:
     class Consumer:
         def __init__(self, **keywords: object) -> None:
             self.options = read(keywords)

@@ -137,7 +137,9 @@ async def _some(consumer: AIOKafkaConsumer) -> list[ConsumerRecord]:
     return [record for records in found.values() for record in records]
 
 
-async def test_who_has_not_read_for_too_long_is_out_and_comes_back_with_its_next_read() -> None:
+async def test_a_consumer_that_has_not_read_for_long_is_out_and_returns_with_its_next_read() -> (
+    None
+):
     broker = broker_with(10)
     options = {"max_poll_interval_ms": 3000, "heartbeat_interval_ms": 200}
     async with started(broker, "t", **options) as idle, started(broker, "t", **options) as busy:
@@ -227,7 +229,7 @@ async def test_a_commit_does_not_wait_for_a_read_that_does() -> None:
 # -- stopping ------------------------------------------------------------------------------
 
 
-async def test_readers_that_wait_are_told_before_stop_returns() -> None:
+async def test_readers_that_wait_are_woken_before_stop_returns() -> None:
     consumer = made(broker_with(0), "t")
     await consumer.start()
     one = asyncio.ensure_future(consumer.getone())
@@ -281,7 +283,7 @@ async def test_an_offset_out_of_range_is_the_matter_of_its_partition() -> None:
         assert (await consumer.getone(A)).offset == 3
 
 
-async def test_a_topic_that_may_not_be_read_is_told_by_reads() -> None:
+async def test_reads_raise_for_a_topic_that_may_not_be_read() -> None:
     broker = broker_with()
     async with started(broker, "t") as consumer:
         await consumer.getmany(timeout_ms=1000)

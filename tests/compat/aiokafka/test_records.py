@@ -25,8 +25,8 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, Mapping[str, Any
 
 
 def record(**fields: Any) -> Record[Any, Any]:
-    told = {"key": b"k", "value": b"value", "headers": (("h", b"17"),), **fields}
-    return Record("t", 1, 42, 1_700_000_000_000, TimestampType.CREATE_TIME, **told)
+    values = {"key": b"k", "value": b"value", "headers": (("h", b"17"),), **fields}
+    return Record("t", 1, 42, 1_700_000_000_000, TimestampType.CREATE_TIME, **values)
 
 
 def reading(shelf: Shelf, **keywords: Any) -> Consumer[Any, Any]:
@@ -87,18 +87,20 @@ def test_no_headers_are_an_empty_tuple() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "expected"),
     [
         (TimestampType.CREATE_TIME, (1_700_000_000_000, 0)),
         (TimestampType.LOG_APPEND_TIME, (1_700_000_000_000, 1)),
         (TimestampType.NO_TIMESTAMP_TYPE, (None, None)),
     ],
 )
-def test_the_timestamp_says_who_set_it(kind: TimestampType, told: object) -> None:
+def test_the_timestamp_type_tells_client_and_broker_apart(
+    kind: TimestampType, expected: object
+) -> None:
     made = record()
     made.timestamp_type = kind
     found = one(made)
-    assert (found.timestamp, found.timestamp_type) == told
+    assert (found.timestamp, found.timestamp_type) == expected
 
 
 # -- deserialisers -----------------------------------------------------------------------------

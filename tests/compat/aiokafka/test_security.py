@@ -75,10 +75,10 @@ def test_start_refuses_what_is_no_token_provider(provider: object) -> None:
     assert "sasl_oauth_token_provider needs to be provided" in str(refusal)
 
 
-# -- what has no use is told -------------------------------------------------------------------
+# -- what has no use is warned of --------------------------------------------------------------
 
 
-def test_what_the_protocol_does_not_use_is_left_out_and_told(
+def test_what_the_protocol_does_not_use_is_left_out_and_warned_of(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -88,7 +88,7 @@ def test_what_the_protocol_does_not_use_is_left_out_and_told(
     assert "wonderland" not in caplog.text
 
 
-def test_nothing_is_told_of_defaults(caplog: pytest.LogCaptureFixture) -> None:
+def test_defaults_are_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         read({})
     assert caplog.records == []

@@ -1,4 +1,4 @@
-"""What is asked for, who is told, and what is held."""
+"""What is asked for, what listeners hear, and what is held."""
 
 import asyncio
 import re
@@ -130,7 +130,7 @@ async def test_subscribing_and_giving_up_at_once_after_the_start_does_no_harm() 
 # -- what is held --------------------------------------------------------------------------
 
 
-async def test_what_is_held_and_subscribed_is_told_in_aiokafkas_partitions() -> None:
+async def test_what_is_held_and_subscribed_is_returned_as_aiokafkas_partitions() -> None:
     async with started(broker_with(), "t") as consumer:
         assert consumer.assignment() == {A, B}
         assert {type(tp) for tp in consumer.assignment()} == {TopicPartition}
@@ -180,24 +180,24 @@ async def test_topics_of_the_brokers_are_taken_where_they_are_wanted() -> None:
 # -- listeners -----------------------------------------------------------------------------
 
 
-async def test_the_first_assignment_is_told_after_nothing_was_revoked() -> None:
+async def test_the_first_assignment_is_announced_after_an_empty_revocation() -> None:
     heard = Heard()
     consumer = made(broker_with(), heartbeat_interval_ms=200)
     consumer.subscribe(["t"], listener=heard)
     await consumer.start()
-    assert heard.told == [("revoked", set()), ("assigned", {A, B})]
-    assert {type(tp) for tp in heard.told[1][1]} == {TopicPartition}
+    assert heard.calls == [("revoked", set()), ("assigned", {A, B})]
+    assert {type(tp) for tp in heard.calls[1][1]} == {TopicPartition}
     await consumer.stop()
 
 
-async def test_a_new_topic_of_a_pattern_is_told_with_all_that_is_held() -> None:
+async def test_a_new_topic_of_a_pattern_is_reported_with_all_that_is_held() -> None:
     broker, heard = broker_with(1, t=2), Heard()
     consumer = made(broker, metadata_max_age_ms=200, heartbeat_interval_ms=200)
     consumer.subscribe(pattern="[tu]", listener=heard)
     await consumer.start()
     broker.create_topic("u", 1)
     await until(lambda: consumer.assignment() == {A, B, U})
-    assert heard.told[2:] == [("revoked", {A, B}), ("assigned", {A, B, U})]
+    assert heard.calls[2:] == [("revoked", {A, B}), ("assigned", {A, B, U})]
     await consumer.stop()
 
 
@@ -209,9 +209,9 @@ async def test_subscribing_to_the_same_again_joins_anew_and_tells_the_new_listen
     generation = broker.group("g").generation
     consumer.subscribe(["t"], listener=second)
     assert consumer.assignment() == set()
-    await until(lambda: len(second.told) == 2)
-    assert second.told == [("revoked", {A, B}), ("assigned", {A, B})]
-    assert len(first.told) == 2
+    await until(lambda: len(second.calls) == 2)
+    assert second.calls == [("revoked", {A, B}), ("assigned", {A, B})]
+    assert len(first.calls) == 2
     assert broker.group("g").generation == generation + 1
     assert consumer.assignment() == {A, B}
     await consumer.stop()
@@ -224,7 +224,7 @@ async def test_a_subscription_without_a_listener_takes_the_former_one_away() -> 
     await consumer.start()
     consumer.subscribe(["u"])
     await until(lambda: consumer.assignment() == {U})
-    assert len(heard.told) == 2
+    assert len(heard.calls) == 2
     await consumer.stop()
 
 
@@ -248,15 +248,15 @@ async def test_a_listener_that_raises_or_takes_its_time_stops_nobody() -> None:
 async def test_a_listener_that_knows_of_losses_hears_them_apart() -> None:
     class Loses(Heard):
         def on_partitions_lost(self, lost: set[TopicPartition]) -> None:
-            self.told.append(("lost", lost))
+            self.calls.append(("lost", lost))
 
     broker, heard = broker_with(), Loses()
     consumer = made(broker, heartbeat_interval_ms=200)
     consumer.subscribe(["t"], listener=heard)
     await consumer.start()
     broker.group("g").expire(broker.group("g").members[0].member_id)
-    await until(lambda: len(heard.told) == 4)
-    assert heard.told[2:] == [("lost", {A, B}), ("assigned", {A, B})]
+    await until(lambda: len(heard.calls) == 4)
+    assert heard.calls[2:] == [("lost", {A, B}), ("assigned", {A, B})]
     await consumer.stop()
 
 
@@ -268,7 +268,7 @@ async def test_unsubscribing_leaves_the_group_without_a_word_to_the_listener() -
     consumer.unsubscribe()
     assert consumer.assignment() == set()
     await until(lambda: not broker.group("g").members)
-    assert len(heard.told) == 2
+    assert len(heard.calls) == 2
     await consumer.stop()
 
 

@@ -15,5 +15,5 @@ from tests.compat.aiokafka.transactional import PROGRAMS
 def test_it_comes_to_what_it_does_with_aiokafka(program: Any) -> None:
     # On sockets, because aiokafka's producer writes.
     with InProcessBroker(topics={"t": 1}).serve() as served:
-        told = asyncio.run(program(AIOKafkaConsumer, served.bootstrap, TopicPartition("t", 0)))
-    assert told == PROGRAMS[program]
+        seen = asyncio.run(program(AIOKafkaConsumer, served.bootstrap, TopicPartition("t", 0)))
+    assert seen == PROGRAMS[program]

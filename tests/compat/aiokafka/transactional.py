@@ -10,7 +10,7 @@ from aiokafka.structs import TopicPartition
 
 __all__ = ["PROGRAMS"]
 
-Told = list[object]
+Seen = list[object]
 
 
 @asynccontextmanager
@@ -41,16 +41,16 @@ async def _write(producer: Any, tp: TopicPartition, *values: bytes) -> None:
         await producer.send_and_wait(tp.topic, value, partition=tp.partition)
 
 
-async def _until_told(consumer: Any, tp: TopicPartition, highwater: int) -> Told:
+async def _until_read(consumer: Any, tp: TopicPartition, highwater: int) -> Seen:
     """Read nothing until the end of the log is heard; return what is known of the partition."""
-    told: Told = []
+    seen: Seen = []
     async with asyncio.timeout(20):
-        while consumer.highwater(tp) != highwater or not told:
-            told = [await consumer.getmany(timeout_ms=500)]
-    return [*told, consumer.last_stable_offset(tp), await consumer.position(tp)]
+        while consumer.highwater(tp) != highwater or not seen:
+            seen = [await consumer.getmany(timeout_ms=500)]
+    return [*seen, consumer.last_stable_offset(tp), await consumer.position(tp)]
 
 
-async def nothing_behind_an_open_transaction(kind: Any, bootstrap: str, tp: TopicPartition) -> Told:
+async def nothing_behind_an_open_transaction(kind: Any, bootstrap: str, tp: TopicPartition) -> Seen:
     """Two records, which wait for the end of their transaction."""
     async with (
         _writing(bootstrap, tp) as producer,
@@ -58,23 +58,23 @@ async def nothing_behind_an_open_transaction(kind: Any, bootstrap: str, tp: Topi
     ):
         await producer.begin_transaction()
         await _write(producer, tp, b"a", b"b")
-        told = [await _until_told(consumer, tp, 2)]
+        seen = [await _until_read(consumer, tp, 2)]
         await producer.commit_transaction()
         read = [await asyncio.wait_for(consumer.getone(), 20) for _ in range(2)]
-        told += [[(record.offset, record.value) for record in read]]
-        return [*told, await _until_told(consumer, tp, 3)]
+        seen += [[(record.offset, record.value) for record in read]]
+        return [*seen, await _until_read(consumer, tp, 3)]
 
 
 async def positions_move_over_what_was_aborted(
     kind: Any, bootstrap: str, tp: TopicPartition
-) -> Told:
+) -> Seen:
     """Three records that nobody gets, and the mark behind them."""
     async with _writing(bootstrap, tp) as producer:
         await producer.begin_transaction()
         await _write(producer, tp, b"a", b"b", b"c")
         await producer.abort_transaction()
     async with _reading(kind, bootstrap, tp, isolation_level="read_committed") as consumer:
-        found: Told = []
+        found: Seen = []
         async with asyncio.timeout(20):
             while await consumer.position(tp) != 4:
                 found += (await consumer.getmany(timeout_ms=500)).values()
@@ -83,7 +83,7 @@ async def positions_move_over_what_was_aborted(
 
 async def marks_are_passed_however_little_is_fetched(
     kind: Any, bootstrap: str, tp: TopicPartition
-) -> Told:
+) -> Seen:
     """A record and a mark, three times; fetches of ten bytes bring one batch each."""
     async with _writing(bootstrap, tp) as producer:
         for value in (b"a", b"b", b"c"):
@@ -91,18 +91,18 @@ async def marks_are_passed_however_little_is_fetched(
                 await _write(producer, tp, value)
     async with _reading(kind, bootstrap, tp, fetch_max_bytes=10) as consumer:
         read = [await asyncio.wait_for(consumer.getone(), 20) for _ in range(3)]
-        told: Told = [[(record.offset, record.value) for record in read]]
+        seen: Seen = [[(record.offset, record.value) for record in read]]
         for mark in (5, 1):
             consumer.seek(tp, mark)
             try:
-                told.append((await asyncio.wait_for(consumer.getone(), 1)).offset)
+                seen.append((await asyncio.wait_for(consumer.getone(), 1)).offset)
             except TimeoutError:
-                told.append("nothing")
-            told.append(await consumer.position(tp))
-        return told
+                seen.append("nothing")
+            seen.append(await consumer.position(tp))
+        return seen
 
 
-PROGRAMS: dict[Any, Told] = {
+PROGRAMS: dict[Any, Seen] = {
     nothing_behind_an_open_transaction: [
         [{}, 0, 0],
         [(0, b"a"), (1, b"b")],

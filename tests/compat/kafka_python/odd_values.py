@@ -237,9 +237,9 @@ def _taken(configs: dict[str, Any]) -> bool:
 
 if __name__ == "__main__":
     logging.disable()
-    told = {
+    answers = {
         each: _taken(configs_of(name, value))
         for table in TABLES
         for each, name, value in rows(table)
     }
-    sys.stdout.write(json.dumps(told))
+    sys.stdout.write(json.dumps(answers))

@@ -36,8 +36,8 @@ def test_a_version_outside_the_pin_is_refused_with_the_ways_out(
     monkeypatch.setattr("kafka.version.__version__", version)
     with pytest.raises(ImportError) as caught:
         import_again()
-    for told in (f"kafka-python {version} is installed", f"pip install '{PIN}'", PIN.instead):
-        assert told in str(caught.value)
+    for words in (f"kafka-python {version} is installed", f"pip install '{PIN}'", PIN.instead):
+        assert words in str(caught.value)
 
 
 def test_the_pin_is_that_of_the_extra() -> None:

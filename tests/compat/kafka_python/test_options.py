@@ -166,9 +166,9 @@ def test_a_version_that_is_not_known_is_refused_by_name() -> None:
 
 
 def test_a_callback_that_would_not_hear_of_automatic_commits_is_refused() -> None:
-    def told(*_: object) -> None: ...
+    def callback(*_: object) -> None: ...
 
-    asked = {"group_id": "g", "default_offset_commit_callback": told}
+    asked = {"group_id": "g", "default_offset_commit_callback": callback}
     with pytest.raises(KafkaConfigurationError, match="enable_auto_commit"):
         options.read(asked)
     for fine in (

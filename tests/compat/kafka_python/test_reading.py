@@ -107,7 +107,7 @@ def test_deserialisers_are_functions_or_objects() -> None:
     assert (record.key, record.value, record.serialized_value_size) == ("k", {"a": 1}, 8)
 
 
-def test_a_deserialiser_is_told_topic_and_headers_and_closed() -> None:
+def test_a_deserialiser_gets_topic_and_headers_and_is_closed() -> None:
     class Telling(DefaultSerializer):
         closed = False
 
@@ -190,7 +190,7 @@ def test_paused_partitions_rest() -> None:
             consumer.pause(A)
 
 
-def test_the_release_is_told_of_the_versions_a_broker_takes() -> None:
+def test_the_release_is_guessed_from_the_versions_a_broker_takes() -> None:
     with grounded() as ground, ground.consumer(api_version=None) as consumer:
         assert consumer.config["api_version"] >= (4, 0)
     with grounded() as ground, ground.consumer(api_version=(4, 3, 1)) as consumer:
@@ -305,11 +305,11 @@ def test_what_a_log_says_of_a_time_equals_kafka_pythons() -> None:
     assert found == {A: OffsetAndTimestamp(0, 1_700_000_000_123, 0), B: None}
 
 
-def test_a_forked_child_is_told_that_the_consumer_is_its_parents() -> None:
+def test_a_forked_child_is_refused_as_the_consumer_is_its_parents() -> None:
     with grounded(1) as ground, ground.by_hand(A, group_id="g") as consumer:
         for call in (consumer.poll, consumer.__next__, consumer.commit):
-            told = in_a_child(call)
-            assert told.startswith("IllegalStateError: ")
-            assert "the consumer is of process" in told
+            error = in_a_child(call)
+            assert error.startswith("IllegalStateError: ")
+            assert "the consumer is of process" in error
         assert in_a_child(consumer.close) is None
         assert next(consumer).offset == 0

@@ -62,7 +62,7 @@ def test_every_key_is_looked_at() -> None:
 
 @pytest.mark.slow
 def test_the_original_does_what_the_tables_say() -> None:
-    told = ask_the_original()
+    theirs = ask_the_original()
     tables = {
         True: (BOTH_TAKE, CANNOT_BE_USED, NOT_HONOURED),
         False: (NEITHER_TAKES, ONLY_HERE),
@@ -70,7 +70,7 @@ def test_the_original_does_what_the_tables_say() -> None:
     said = {
         row[0]: taken for taken, some in tables.items() for table in some for row in rows(table)
     }
-    assert told == said
+    assert theirs == said
 
 
 @each(BOTH_TAKE)

@@ -1,7 +1,7 @@
 """What a member sees of its assignment between two polls, with kafka-python and with the facade.
 
 Behind the facade a thread goes on with the group while nobody polls; kafka-python's own goes on
-inside `poll` only. Whoever looks sees no difference.
+inside `poll` only. An application sees no difference.
 """
 
 import time
@@ -84,10 +84,10 @@ class Looks(ConsumerRebalanceListener):
 
 
 def let_a_round_end(broker: InProcessBroker) -> None:
-    """Wait until who goes on by itself has what the last round gave it.
+    """Wait until a member that goes on by itself has what the last round gave it.
 
-    Its second heartbeat in a generation says so. Who goes on inside its polls only, or needs one
-    for its listener, does not get there: then the time is up.
+    Its second heartbeat in a generation says so. A member that goes on inside its polls only, or
+    needs a poll for its listener, does not get there: then the time is up.
     """
 
     def is_over() -> bool:
@@ -143,7 +143,7 @@ def held(consumer: kafka_python.KafkaConsumer) -> int:
     return len(consumer.assignment())
 
 
-def test_what_was_not_told_yet_is_not_assigned(ground: Ground) -> None:
+def test_what_no_listener_heard_yet_is_not_assigned(ground: Ground) -> None:
     with ground.consumer(group_id="g") as consumer:
         consumer.subscribe(["t"])
         consumer.poll(timeout_ms=0)

@@ -135,7 +135,7 @@ async def test_of_two_calls_that_write_at_one_time_the_second_is_refused_by_both
             await verbs[second]()
         assert anyio.current_time() - began < 1.0
         tasks.cancel_scope.cancel()
-    await admin.resume()  # who was cancelled is not at work any more
+    await admin.resume()  # the call that was cancelled is not at work any more
 
 
 async def test_a_pause_that_is_kept_up_is_ended_by_the_same_administrator() -> None:
@@ -254,7 +254,7 @@ async def repeat(call: Call) -> None:
             await call()
 
 
-async def test_a_call_that_is_refused_at_once_can_be_cancelled_by_whoever_takes_no_notice() -> None:
+async def test_a_call_that_is_refused_at_once_can_be_cancelled_in_a_loop_that_ignores_it() -> None:
     broker = laid()
     admin = admin_of(broker)
     calls: dict[str, Call] = {

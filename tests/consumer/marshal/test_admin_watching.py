@@ -71,7 +71,7 @@ async def test_a_wait_that_is_cancelled_takes_nothing_with_it() -> None:
             assert (await anext(changes)).tp == T0
 
 
-async def test_an_error_of_whoever_watches_comes_out_as_it_is() -> None:
+async def test_an_error_in_the_block_of_watch_is_raised_as_it_is() -> None:
     writer(broker := coordinated(t=1))
     with pytest.raises(ZeroDivisionError):
         async with admin_of(broker).watch():

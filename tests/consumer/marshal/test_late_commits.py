@@ -18,7 +18,7 @@ LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 async def test_a_commit_does_not_outlive_the_claim_it_was_made_under() -> None:
     """
     1. it commits, and the coordinator is loading: it is tried again;
-    2. the partition goes to somebody else, who commits further on;
+    2. the partition goes to another member, which commits further on;
     3. the coordinator is back.
     """
     broker = kafka()

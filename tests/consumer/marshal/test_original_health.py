@@ -1,7 +1,8 @@
 """The original's tests of the health of a claim, and what kgroup does instead.
 
 The original gives a partition back when its reader seems slow, or gets nothing for a minute; its
-tests fix the arithmetic. Here neither moves anything: only who cannot renew its lease loses it.
+tests fix the arithmetic. Here neither moves anything: only a member that cannot renew its lease
+loses it.
 Names are those of the original's tests. Each member is beside another one with room to spare, to
 which the original would give the partition.
 """

@@ -18,7 +18,7 @@ class Original:
     """One member of the original library.
 
     Args:
-        who: it is.
+        who: its identity.
         around: the run that it is part of.
         keys: it wants.
     """

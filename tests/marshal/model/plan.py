@@ -1,4 +1,4 @@
-"""What one run is: who takes part, how bad the network and the clocks are, what happens when.
+"""What one run is: its processes, how bad the network and the clocks are, what happens when.
 
 Decides: everything that is drawn before a run begins.
 Never: looks at how the run goes.

@@ -2,7 +2,7 @@
 
 Decides: the steps of a claim: CP read back, HB read back, then batches; at-most-once probes each
 with a CM, commits, and hands out when its HB was read back; at-least-once beats after handing out.
-Never: judges who owns a key; its own `World` does, from the log.
+Never: judges which process owns a key; its own `World` does, from the log.
 """
 
 import math
@@ -53,7 +53,7 @@ class Surroundings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a process is.
+    """The identity of a process.
 
     Args:
         client_id: stable over restarts.
@@ -86,7 +86,7 @@ class Process:
     """One member.
 
     Args:
-        who: it is.
+        who: its identity.
         around: the run that it is part of.
         keys: it wants.
         now: seconds since the run began.
@@ -120,7 +120,7 @@ class Process:
             self._act(key, life, now)
 
     def differs(self, entries: list[Entry], rules: WorldRules) -> bool:
-        """Tell whether somebody who reads the same records now sees another world."""
+        """Tell whether a reader of the same records now sees another world."""
         if self._window is not None or self._generation != self._around.log.generation:
             return False
         again = World(rules)

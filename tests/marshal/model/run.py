@@ -152,7 +152,7 @@ class Run:
     # -- what must hold ------------------------------------------------------------------------
 
     def _judge(self) -> None:
-        """See that all came to rest, and that all who read everything see the same."""
+        """See that all came to rest, and that all readers of everything see the same."""
         rules = WorldRules(append_time=self.plan.append_time, complete=True)
         world = World(rules)
         for entry in self.log.entries:

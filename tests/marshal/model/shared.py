@@ -1,6 +1,6 @@
-"""What all processes of a run share: the log, the committed offsets, and who saw which record.
+"""What all processes of a run share: the log, committed offsets, and which process saw what.
 
-Decides: when a promise is broken: a record handed out twice, one passed over, two owners at once.
+Decides: when a promise is broken: a record handed out twice, one skipped, two owners at once.
 Never: is read by a process except where the real thing could be: the log, and what is committed.
 """
 
@@ -64,7 +64,7 @@ class SharedLog:
 
 @dataclass(slots=True)
 class Shelf:
-    """The data of all partitions, without end, and who saw what of them.
+    """The data of all partitions, without end, and which process saw what of them.
 
     Args:
         exclusive: whether two clients at once are a fault.

@@ -22,7 +22,7 @@ class Habits:
         read_delay: at most, from a record's appending to its reading.
         skew: of the clock, ahead.
         may_claim: whether its claims are written; they are refused otherwise.
-        may_read: whether it is told where a partition is to be begun.
+        may_read: whether it gets the position at which a partition begins.
     """
 
     poll_every: float = 1.0

@@ -99,7 +99,7 @@ class Hindsight:
             self._position[read.tp] = offset
         who = read.client_id, read.instance_id
         node = next((each for each in room.nodes if each.member.who == who), None)
-        # At most once, a batch that was refused is not handed out, and goes to whoever comes next.
+        # At most once, a refused batch is not handed out, and goes to the next owner.
         if node is None or node.settings.guarantee is Guarantee.AT_MOST_ONCE:
             return None
         if offset is None or before is None or offset >= before or offset in self._asked[read.tp]:

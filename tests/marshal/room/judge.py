@@ -130,7 +130,7 @@ class Judge:
             if begin < (frontier or 0):
                 self.breaks(f"{who}: twice, somebody was at {frontier}")
         elif begin > (frontier or 0):
-            self.breaks(f"{who}: what is behind {frontier or 0} was passed over")
+            self.breaks(f"{who}: what is behind {frontier or 0} was skipped")
         self._frontier[tp] = max(frontier or 0, end)
 
     def _is_owner(self, node: "Node", tp: TopicPartition, who: str) -> None:
@@ -166,7 +166,9 @@ class Judge:
         offsets, since = self._asked.pop(key)
         for claim, offset in offsets.items():
             if claim not in answer.refused and not self._stands(node, claim, offset, since):
-                self.breaks(f"{node.name}: {claim} at {offset} is told to be committed, and is not")
+                self.breaks(
+                    f"{node.name}: {claim} at {offset} is reported as committed, and is not"
+                )
 
     def _stands(self, node: "Node", claim: Claim, offset: int, since: int) -> bool:
         """Tell whether the log came to say so, or said so already, or says what came later."""
@@ -189,7 +191,7 @@ class Judge:
     # -- the listener ----------------------------------------------------------------------
 
     def tells(self, node: "Node", change: OwnershipChange) -> None:
-        """Judge what a member wants to be told; the listener may be busy for a while."""
+        """Judge a change that a member reports; the listener may be busy for a while."""
         for claim in change.added if self.room.now >= self.loose_until else ():
             who = f"{node.name}: {claim} is assigned"
             self._note(who, self._hindsight.gains(node, claim))

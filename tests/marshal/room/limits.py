@@ -1,6 +1,6 @@
 """How many partitions the members of a room take at most, and what is even then.
 
-Decides: what is drawn for whom: each client keeps its limit, however often it starts again.
+Decides: which limit a client has: it keeps its limit, however often it starts again.
 Never: draws from the dice of the room, whose runs are the same without limits.
 """
 
@@ -32,7 +32,7 @@ class Limits:
 
 
 def level_of(partitions: int, limits: Iterable[int | None]) -> int:
-    """Return how many everybody has at least who takes as many, when all is divided one by one."""
+    """Return how many each member without a lower limit has at least, dealt out one by one."""
     taken, level = list(limits), 0
     while True:
         takes = sum(most is None or most > level for most in taken)

@@ -1,7 +1,7 @@
 """One process of a room: a member, and the shell and the application around it, reduced.
 
 Decides: how each effect is carried out, and when the application asks, works, commits.
-Never: judges; what it does is told to the judge.
+Never: judges; what it does is reported to the judge.
 """
 
 import math

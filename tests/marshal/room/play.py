@@ -115,7 +115,7 @@ class _Play:
     def kill(self, node: Node) -> None:
         node.dead = True
 
-    # Whoever is stopped sleeps until that is over, whatever is drawn after it: a shorter stop ends
+    # A stopped node sleeps until that is over, whatever is drawn after it: a shorter stop ends
     # none that was drawn before.
 
     def pause(self, node: Node) -> None:
@@ -181,7 +181,7 @@ class _Play:
         room.run(max(room.arrived_by - room.now, 0.0))
         staying = [node for node in room.living() if node.leave_by == math.inf]
         if all(node.settings.max_claims is not None for node in staying):
-            self.enter(LAST)  # who takes all that is left, at least
+            self.enter(LAST)  # it takes all that is left, at least
         for node in room.nodes:
             node.gets(skew=0.0, listens=0.01, work=0.5, rewinds=0.0, poll_every=5.0)
 
@@ -196,11 +196,11 @@ class _Play:
         for tp in room.partitions():
             if room.owner_of(tp) is None:
                 judge.breaks(f"{tp} is nobody's; the log has {room.log.state(tp)}")
-        # Who counts as there is told by the clocks of the senders, unless the broker's are used.
+        # Presence goes by the clocks of the senders, unless the broker's clock is used.
         if self.policy is ClaimPolicy.FAIR and self.skewed <= 1.0:
             room.run((10.0 if self.brief else 30.0) * len(room.partitions()) + 60.0)
             passed = room.log.skipped_until() / 1000 - room.log.clock(0.0)
-            if passed > room.now:  # who could not claim is waited for again then
+            if passed > room.now:  # members that could not claim are waited for again then
                 room.run(passed - room.now + 30.0 * len(room.partitions()))
             self._is_fair()
         before = [len(node.changes) for node in room.nodes]
@@ -217,7 +217,7 @@ class _Play:
         room, living = self.room, self.room.living()
         limits = {node.settings.client_id: node.settings.max_claims for node in living}
         if any(most is not None for most in limits.values()) and len(room.counts) > 1:
-            return  # which topic a limit leaves to whom is a matter of who came first
+            return  # a limit leaves topics to others in the order in which they came
         for topic, count in room.counts.items():
             floor = level_of(count, limits.values())
             for node in living:

@@ -28,7 +28,7 @@ class Fate:
 
     Args:
         appended_after: seconds until it is in the log, once for each time.
-        fails_after: seconds until its failure is told, None: never.
+        fails_after: seconds until its failure is reported, None: never.
         maybe: whether nobody knows if it was written.
     """
 
@@ -116,7 +116,7 @@ class Room:
             what()
         self.now = until
 
-    # -- who is there ----------------------------------------------------------------------
+    # -- nodes -----------------------------------------------------------------------------
 
     def enter(
         self, settings: MarshalSettings, habits: Habits | None = None, takes: float = 0.1
@@ -134,11 +134,11 @@ class Room:
         return MarshalSettings(GROUP, client_id, f"{number:08x}", started, **given)  # type: ignore[arg-type]
 
     def living(self) -> list[Node]:
-        """Return who takes part."""
+        """Return the nodes that take part."""
         return [node for node in self.nodes if node.lives]
 
     def owner_of(self, tp: TopicPartition) -> Node | None:
-        """Return who may hand out records of a partition now; the judge sees that it is one."""
+        """Return the node that may hand out records of a partition now; the judge allows one."""
         for node in self.living():
             claims = [claim for claim in node.member.holdings.claims if claim.tp == tp]
             if claims and node.member.may_deliver(claims[0], self.now):
@@ -149,9 +149,9 @@ class Room:
 
     def append(self, message: Message, headers: tuple[tuple[str, bytes], ...] = ()) -> None:
         """Append to the log."""
-        told = len(self.log.facts)
+        before = len(self.log.facts)
         self.log.append(self.now, message, headers)
-        for fact in self.log.facts[told:]:
+        for fact in self.log.facts[before:]:
             self.judge.appended(fact)
         for node in self.nodes:
             node.heard()

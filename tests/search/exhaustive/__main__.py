@@ -20,7 +20,7 @@ from tests.search.exhaustive.scope import NOW, TICK, Fault, Mode, Scope
 from tests.search.exhaustive.search import Found, Progress, Search
 from tests.search.exhaustive.world import Move, State, World
 
-__all__ = ["as_json", "main", "told"]
+__all__ = ["as_json", "as_text", "main"]
 
 
 def as_json(found: Found) -> dict[str, Any]:
@@ -70,7 +70,7 @@ _MARKS: Final[Mapping[HoldingState, str]] = MappingProxyType(
 )
 
 
-def told(found: Found, world: World) -> str:
+def as_text(found: Found, world: World) -> str:
     """Tell how the promise came to be broken, one step to a line, numbered."""
     lines = [f"{found.scope}: {found.broken}"]
     ticks = 0
@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None, steps: Machine = step) -> int:
     if found.broken is None:
         return 0
     stream = sys.stderr if options.json else sys.stdout
-    stream.write(f"{told(found, world)}\n")
+    stream.write(f"{as_text(found, world)}\n")
     return 1
 
 

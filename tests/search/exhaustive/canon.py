@@ -254,7 +254,7 @@ def _plain_round(member: GroupMember) -> Round:
         release_until=_since(around.release_until, 0.0) if waits else None,
         # The topic never changes: a leader that watches what there is need not watch.
         watched=around.watched if member.recounted() else None,
-        leader=around.leader and around.watch is not None,  # else told to people only
+        leader=around.leader and around.watch is not None,  # else only people see it
         held_back=frozenset(),  # nobody unsubscribes, and comes back as the same process
     )
     if state not in _IN_ROUND:  # the JoinGroup to come says all of it anew

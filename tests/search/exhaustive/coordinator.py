@@ -30,7 +30,7 @@ class Alarm:
 
     Args:
         at: instant.
-        owner: (what it belongs to, whose): one of session, pending, join, sync, load.
+        owner: (what it belongs to, its member): one of session, pending, join, sync, load.
         act: name of what it does.
         more: its arguments beside the group and the member.
     """
@@ -115,7 +115,7 @@ def freeze(core: Core) -> Coordinator:
 
 
 def _room(group: Group) -> Room:
-    # Where the round began counts while it runs; who owes SyncGroup, while one is owed.
+    # The start of the round counts while it runs; the members that owe SyncGroup, until they sync.
     first = group.phase is Phase.PREPARING and group.was is Phase.EMPTY
     owed = group.phase in (Phase.COMPLETING, Phase.STABLE)
     return Room(

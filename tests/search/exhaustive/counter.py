@@ -13,7 +13,7 @@ from typing import Final
 
 from kgroup.frozen import replace
 from kgroup.membership.events import GroupRequest
-from kgroup.membership.group_description import IN_DOUBT, NEW, PASSED_OVER, Remembered
+from kgroup.membership.group_description import IN_DOUBT, LEFT_OUT, NEW, Remembered
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
 from kgroup.testing.broker.context import Context
@@ -87,7 +87,7 @@ class Served:
 
 
 class _Names(Mint):
-    """Gives out the id it is told to."""
+    """Gives out the id that is set."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -312,7 +312,7 @@ def remembered(coordinator: Coordinator, instance_id: str) -> Remembered:
     seats = _standing(coordinator)
     if not seats:
         known = any(seat.instance_id == instance_id for seat in coordinator.room.seats)
-        return IN_DOUBT if known else PASSED_OVER
+        return IN_DOUBT if known else LEFT_OUT
     count = assigned_count(coordinator)
     divided = {TOPIC: count} if count else {}
     for seat in seats:

@@ -108,7 +108,7 @@ def _private(calls: tuple[Call, ...]) -> bool:
     outside = any(
         call.stage is Stage.PARKED
         or (call.stage is Stage.SENT and call.lane in _REMOTE)
-        or call.recall  # it is told what the group is like when it is asked
+        or call.recall  # its answer has the state of the group when it is asked
         or (isinstance(call.request, RunAssignor) and call.request.unasked)
         for call in calls
     )
@@ -164,7 +164,7 @@ def _wrong(process: Process) -> str | None:
         return "S3: records may be handed out although nothing proves the lease any more"
     foreign = [claim for claim in delivers if claim not in process.announced]
     if foreign:
-        return f"S6: records of {foreign[0].tp} may be handed out; the application was not told"
+        return f"S6: records of {foreign[0].tp} may be handed out; the listener was not called"
     generation = member.identity.generation
     if member.may_commit() and (generation is None or generation.generation_id < 0):
         return "C2: a commit would carry no generation"

@@ -47,8 +47,8 @@ def assigned(
     Args:
         run: what it was asked.
         member: the leader.
-        standing: how many partitions the coordinator has assigned, None while a round is on; told
-            to a static leader that came back and only looks (KIP-814), or a follower that may have.
+        standing: how many partitions the coordinator has assigned, None while a round is on; for a
+            static leader that came back and only looks (KIP-814), or a follower that may have.
     """
     counts = dict(member.counts)
     if run.follows:

@@ -228,8 +228,8 @@ class Running:
             member.round.watch,
             member.coordinator.ticket,
         )
-        told = call.answer is not None and member.given_up.has(call.ticket)
-        return told or call.ticket in awaited
+        heard = call.answer is not None and member.given_up.has(call.ticket)
+        return heard or call.ticket in awaited
 
     def _try_late(self, errand: Errand, event: Event) -> None:
         member = self.process.member

@@ -144,7 +144,7 @@ class Scope:
 
     @property
     def broker(self) -> BrokerSettings:
-        """What the broker is told: no initial delay, one partition of the offsets topic."""
+        """The broker's settings: no initial delay, one partition of the offsets topic."""
         return BrokerSettings(
             min_session_timeout=0.001,
             offsets_partitions=1,

@@ -209,10 +209,10 @@ def sends_nothing(member: GroupMember, event: Event, moment: Moment) -> Step:
 
 def test_a_complete_search_says_so_and_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(ALONE) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("eager 1x2x0: complete: ")
-    assert "rows" in told.out
-    assert "states" in told.err
+    printed = capsys.readouterr()
+    assert printed.out.startswith("eager 1x2x0: complete: ")
+    assert "rows" in printed.out
+    assert "states" in printed.err
 
 
 def test_figures_are_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,13 +224,13 @@ def test_figures_are_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert figures["transitions"] >= figures["states"] - 1
 
 
-def test_a_broken_promise_is_told_in_numbered_steps_and_ends_with_one(
+def test_a_broken_promise_is_printed_in_numbered_steps_and_ends_with_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(ALONE, sends_nothing) == 1
-    told = capsys.readouterr().out
-    assert "eager 1x2x0: L2: a FINDING member waits for nothing" in told
-    assert "  1. t=0 a: starts" in told
+    printed = capsys.readouterr().out
+    assert "eager 1x2x0: L2: a FINDING member waits for nothing" in printed
+    assert "  1. t=0 a: starts" in printed
 
 
 def test_a_bound_that_is_not_one_ends_with_two(capsys: pytest.CaptureFixture[str]) -> None:

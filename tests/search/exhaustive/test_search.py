@@ -14,7 +14,7 @@ from kgroup.wire.consumer_protocol import MemberAssignment, encode_assignment
 from kgroup.wire.messages import FindCoordinatorRequest, HeartbeatResponse, SyncGroupResponse
 from kgroup.wire.schema import replace as with_fields
 from tests.membership.machine import Machine
-from tests.search.exhaustive.__main__ import as_json, told
+from tests.search.exhaustive.__main__ import as_json, as_text
 from tests.search.exhaustive.scope import Fault, Mode, Scope
 from tests.search.exhaustive.search import Found, Search
 from tests.search.exhaustive.world import World
@@ -234,14 +234,14 @@ PLANTED = [
 @pytest.mark.parametrize(
     ("planted", "scope", "rule"), PLANTED, ids=lambda each: getattr(each, "__name__", "")
 )
-def test_a_planted_fault_breaks_its_promise_and_is_told_step_by_step(
+def test_a_planted_fault_breaks_its_promise_and_is_printed_step_by_step(
     planted: Machine, scope: Scope, rule: str
 ) -> None:
     world = World(scope, planted)
     found = search(world)
     assert found.broken is not None
     assert found.broken.startswith(rule)
-    story = told(found, world)
+    story = as_text(found, world)
     assert found.broken in story
     assert f"{len(found.path):3}. " in story
 

@@ -122,7 +122,7 @@ class World:
         It has something in hand for which the clock waits; nothing of it is on its way to the
         coordinator or parked there; no fault is left: whatever the others do can neither see these
         moves, nor prevent them, nor add to them. They also leave what it holds as it is, so that no
-        state that S2 judges is passed over (a persistent set, invisible to the promise).
+        state that S2 judges is skipped (a persistent set, invisible to the promise).
         """
         for slot, number in live:
             facts = self.local.facts(number)

@@ -49,13 +49,13 @@ class Teller:
     def __init__(self, wanted: int, folder: Path) -> None:
         self._wanted = wanted
         self._folder = folder
-        self._told_at = time.monotonic()
+        self._printed_at = time.monotonic()
 
     def progress(self, score: Score) -> None:
         now = time.monotonic()
-        if now - self._told_at < _EVERY:
+        if now - self._printed_at < _EVERY:
             return
-        self._told_at = now
+        self._printed_at = now
         share = 100 * score.inputs // max(self._wanted, 1)
         say(f"{score.target}: {score.inputs} inputs ({share} %), {score.rate:.0f}/s")
 

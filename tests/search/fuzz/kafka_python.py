@@ -1,7 +1,7 @@
 """kafka-python's reading of messages, next to ours: written by others, from the same definitions.
 
 Decides: which classes go together, and which fields: those of one name. What kafka-python reads in
-a way of its own is passed over, by name.
+a way of its own is skipped, by name.
 Never: judges what kafka-python cannot read; it speaks fewer versions.
 """
 

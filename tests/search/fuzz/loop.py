@@ -248,7 +248,7 @@ def run(
         target: what is fed.
         count: of inputs.
         seed: the same one gives the same inputs.
-        start: inputs of that seed that are passed over, because another run judges them.
+        start: inputs of that seed that are skipped, because another run judges them.
         bred: whether the corpus itself is left out, because another run judges it.
         corpus: more inputs to begin with, beside the target's own.
         found: called with the first findings of each kind.

@@ -82,14 +82,14 @@ _FAILURES: Final[tuple[Callable[[], Exception], ...]] = (
 
 
 class Life:
-    """One member, and everything it has said and been told.
+    """One member, and everything it has sent and been answered.
 
     Attributes:
         member: the present value.
         now: its instant.
         outstanding: requests and runs of the assignor that are not answered, oldest first.
         answered: tickets that were.
-        announced: claims that the application was told it has, and not yet that they ended.
+        announced: claims that the listener was assigned, and that have not ended for it.
         effects: since they were looked at last; the reader takes them away.
     """
 

@@ -51,7 +51,7 @@ class Target:
         check: judges one input; returns whether it was accepted, raises when a promise is broken.
         read: the code under test alone, whose time and memory are measured; it may raise anything.
         tokens: byte strings worth inserting.
-        costs: inputs of a plain target in whose time one of this can be judged.
+        costs: how many inputs of a plain target take as long as one of this.
         patience: seconds that `read` may take.
         room: bytes that `read` may allocate, None when that is not bounded by the input.
     """

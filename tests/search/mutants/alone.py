@@ -77,17 +77,17 @@ ALONE: Final[Mapping[str, Alone]] = MappingProxyType(
         ),
         "closes_well": Alone("a member goes without a LeaveGroup"),
         "listener_serial": Alone("changes of ownership are numbered anew after a loss"),
-        "ownership_alternates": Alone("a loss is told twice"),
+        "ownership_alternates": Alone("a loss is reported twice"),
         "taken_before_added": Alone(
             "an eager member takes again what it had, besides what it is given"
         ),
-        "listener_ends": Alone("a listener that is broken off is told of by nobody"),
+        "listener_ends": Alone("a listener that is broken off is reported by nobody"),
         "world L1": Alone("a coordinator that has moved is asked again and again"),
         "world L2": Alone("no timer runs while a member waits to join again"),
         "world L7": Alone("what runs in the background goes on for long after a close"),
         "world L9": Alone("the task that watches metadata ends with the first news"),
         "world B4": Alone("what a listener raises is kept from readers"),
-        "world crash": Alone("an answer that tells of no partition is read as if it told of some"),
+        "world crash": Alone("an answer without any partition is read as if it had some"),
         "world warning": Alone("a read begins without a turn of the event loop"),
     }
 )

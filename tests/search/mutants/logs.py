@@ -35,12 +35,12 @@ def play_log(seed: int) -> list[tuple[str, str, str]]:
 
 _ABOUT: Final = (
     (": twice, somebody was at ", "double", "at-most-once never doubles"),
-    (" was passed over", "lost", "at-least-once never loses"),
+    (" was skipped", "lost", "at-least-once never loses"),
     (" may, too", "overlap", "leases keep owners apart"),
     (": in the log it is ", "overlap", "leases keep owners apart"),
-    (" is told to be committed, and is not", "committed", "what is committed is in the log"),
-    (" is assigned, and was", "told", "gains and losses are told in turn"),
-    (" does not have it", "told", "gains and losses are told in turn"),
+    (" is reported as committed, and is not", "committed", "what is committed is in the log"),
+    (" is assigned, and was", "changes", "gains and losses are reported in turn"),
+    (" does not have it", "changes", "gains and losses are reported in turn"),
     ("no heartbeat of it was read back", "confirmed", "what is owned was confirmed"),
     (", which nobody has committed", "position", "positions go back when that is asked for"),
     (": it has read that it is ", "claims", "nobody claims what it knows to be another's"),

@@ -6,7 +6,7 @@
 - `world`, `live`: how level A, and how levels B and C, play a plan.
 - `recorder`: the event log of a run, and the oracles that read it.
 - `campaign`, `coverage`: many schedules, and which rows of the membership table they meet.
-- `shrinking`, `story`: a failure made smaller, and told as text.
+- `shrinking`, `story`: a failure made smaller, and written as text.
 - `share`, `kept.json`: what `make search` plays, and what long searches have found.
 - `named`: one schedule for each bug that users of other clients reported.
 - `stateful`: level A, driven by Hypothesis.

@@ -253,7 +253,7 @@ def _perturbations(
         strategy: of the run.
         members: that it may happen to.
         span: first and last instant.
-        times: whose edges matter; the last is a round trip.
+        times: those whose edges matter; the last is a round trip.
     """
     kinds = _LOSSES if strategy is _Strategy.LOSSES else _EVERYTHING
     swarm = [kinds[choices.choose("swarm", len(kinds))] for _ in range(6)]

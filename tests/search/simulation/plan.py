@@ -42,7 +42,7 @@ class Ploy(Enum):
     # -- the coordinator
     REFUSE = "is answered `code` to `apis`, `times` times within `seconds`"
     CROSS = (
-        "asks a coordinator that has moved, stands still while it is told so, and hears first that "
+        "asks a coordinator that has moved, stands still while it answers, and hears first that "
         "JoinGroup, then that its commit is refused, with `code`"
     )
     # -- the assignor
@@ -64,7 +64,7 @@ class Ambush:
         after: seconds from the entrance, for what the application does.
         seconds: how long, as the ploy says.
         linger: whether the state is made to last for `seconds`, by what it waits for.
-        apis: whose answers, for `Ploy.REFUSE`.
+        apis: the requests that are refused, for `Ploy.REFUSE`.
         code: of the answers.
         times: how many of them.
         member: index of the one that is brought into the state then, as far as that can be.
@@ -86,7 +86,7 @@ class Ambush:
         words = words.replace("`code`", self.code.name).replace("`times`", str(self.times))
         words = words.replace("`apis`", ", ".join(api.name for api in self.apis))
         lasts = ", which lasts" if self.linger else ""
-        who = f"m{self.member} is lured, and who becomes {self.state.value}{lasts}"
+        who = f"m{self.member} is lured, and a member that becomes {self.state.value}{lasts}"
         return f"{self.at:.3f} {who}: {words}"
 
 
@@ -130,7 +130,7 @@ class Order:
     def __str__(self) -> str:
         first = " before ".join(f"m{number}" for number in self.members)
         at = ", ".join(f"{change:.3f}" for change in self.changes)
-        return f"{first}; who is first becomes last at {at or 'no time'}"
+        return f"{first}; the first becomes the last at {at or 'no time'}"
 
 
 # -- perturbation ----------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class Perturbation:
         kind: what.
         member: index of the member it is about; of no meaning for coordinator and topics.
         seconds: how long, as the kind says.
-        api: whose answers or requests, for those kinds that say so.
+        api: of the answers or requests, for those kinds that say so.
         number: how many or which, as the kind says.
     """
 

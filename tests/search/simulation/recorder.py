@@ -75,17 +75,17 @@ class Recorder:
         """Judge one entry."""
         self.count += 1
         event = entry.event
-        told = f"{int(entry.at * 1e6 + _OFF_EDGE)} {entry.source.process} {event.KIND}"
+        text = f"{int(entry.at * 1e6 + _OFF_EDGE)} {entry.source.process} {event.KIND}"
         if type(event) is Delivered:
             tp = event.claim.tp
             self.delivered[tp] = max(event.last + 1, self.delivered.get(tp, 0))
-            told += f"{event.claim} {event.first} {event.last}"
+            text += f"{event.claim} {event.first} {event.last}"
         elif type(event) is CommitStep:
-            told += f"{event.claim} {event.offset} {event.stage.value}"
+            text += f"{event.claim} {event.offset} {event.stage.value}"
         if self._ordered:
-            self._digest = crc32(told.encode(), self._digest)
+            self._digest = crc32(text.encode(), self._digest)
         else:
-            self._digest = (self._digest + crc32(told.encode()) * _SPREAD) & _MASK
+            self._digest = (self._digest + crc32(text.encode()) * _SPREAD) & _MASK
         if self._keep:
             self.entries.append(entry)
         found = self._watch.observe(entry)
@@ -114,7 +114,7 @@ class MemberSink:
         recorder: takes its entries.
         source: stamps them.
 
-    While it is `muted`, what it is told is forgotten: the process is dead.
+    While it is `muted`, what it gets is forgotten: the process is dead.
     """
 
     def __init__(self, recorder: Recorder, source: Source) -> None:
@@ -141,7 +141,7 @@ _BEHIND: Final = "auto_commit_behind_poll"
 
 @dataclass(slots=True)
 class Known:
-    """What oracles are told while a run goes on.
+    """What oracles know while a run goes on.
 
     Args:
         partitions: topic -> partitions, of topics that are there.

@@ -120,8 +120,8 @@ def test_a_failure_is_saved_as_a_schedule_that_can_be_replayed(
     monkeypatch.setattr(command, "play", play_toy)
     words = ["--shrink", "1", "--json", "--out", str(tmp_path)]
     assert command.main(words) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["broken"] == {RAISED: 1, "S2": 1}
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["broken"] == {RAISED: 1, "S2": 1}
     kept = tmp_path / "s2-a-mixed-3.json"
     assert Schedule.load(kept).picks == ()
     assert "LookupError" in (tmp_path / "raised-a-mixed-77.txt").read_text()

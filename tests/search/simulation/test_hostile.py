@@ -120,7 +120,7 @@ def test_what_is_asked_of_a_member_that_has_failed_comes_to_its_machine(ploy: Pl
 
 
 @pytest.mark.slow
-def test_a_dynamic_member_is_never_told_that_its_instance_id_is_fenced() -> None:
+def test_a_dynamic_member_never_hears_that_its_instance_id_is_fenced() -> None:
     refused = {"apis": SIGNALS, "code": _E.FENCED_INSTANCE_ID, "times": 1}
     assert not met(ambushed(lies(_S.ASSIGNING, Ploy.REFUSE, 0, **refused)))[_S.ASSIGNING, _T.FENCED]
     assert met(ambushed(lies(_S.FENCED, Ploy.ENFORCE, STATIC)))[_S.FENCED, _T.REBALANCE_ENFORCED]
@@ -154,12 +154,12 @@ def test_there_are_no_hostile_groups_of_whole_consumers(level: Level) -> None:
 
 
 @pytest.mark.slow
-def test_whose_id_is_called_unknown_is_no_member_any_more() -> None:
+def test_a_member_whose_id_is_called_unknown_joins_anew() -> None:
     asked = (ApiKey.HEARTBEAT,)
     refused = lies(_S.ASSIGNING, Ploy.REFUSE, apis=asked, code=_E.UNKNOWN_MEMBER_ID, times=1)
     outcome = ambushed(refused)
     named = {step.member_id for step in events(outcome, GenerationEntered)}
-    assert len(named) == len(("m0", "m1", "m2", "the one who is called unknown, anew"))
+    assert len(named) == len(("m0", "m1", "m2", "the one that is called unknown, anew"))
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_whose_id_is_called_unknown_is_no_member_any_more() -> None:
 def test_what_an_ambush_has_made_late_is_forgotten_before_the_group_is_left_in_peace(
     away: float, delayed: bool
 ) -> None:
-    """1. Who leads assigns for long; 2. a follower waits in SyncGroup, whose answer is to be late,
+    """1. The leader assigns for long; 2. a follower waits in SyncGroup, whose answer is to be late,
     and unsubscribes; 3. it subscribes again: its next SyncGroup may be long after the ambush."""
     assigns = lies(_S.ASSIGNING, Ploy.ENFORCE)
     goes = lies(_S.SYNCING, Ploy.UNSUBSCRIBE, at=6.01, seconds=away)
@@ -190,16 +190,16 @@ def test_a_heartbeat_answered_with_a_rebalance_restarts_the_session(
     code: ErrorCode, heard: list[str]
 ) -> None:
     """Else it relies on a session that its coordinator ends: another one owns what it has."""
-    told: list[str] = []
+    calls: list[str] = []
 
     def bring_about(_: object, why: ErrorCode) -> None:
-        told.append(why.name)
+        calls.append(why.name)
 
-    refusals = Refusals(Agenda(), bring_about, lambda: told.append("renewed"))
+    refusals = Refusals(Agenda(), bring_about, lambda: calls.append("renewed"))
     refusals.refuse(ApiKey.HEARTBEAT, code, times=1, until=1.0)
     for _ in range(2):
         refusals.answer(HeartbeatRequest(group_id="g", generation_id=1, member_id="m"))
-    assert told == heard
+    assert calls == heard
 
 
 def refused(code: ErrorCode) -> Outcome:

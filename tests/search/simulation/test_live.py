@@ -97,7 +97,7 @@ def test_a_schedule_has_one_transcript_whatever_the_hash_seed() -> None:
         "from tests.search.simulation.play import play\n"
         "print([play(drawn(seed, b)).digest for seed in range(20, 22) for b in BACKENDS])\n"
     )
-    told = [
+    seen = [
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": number},
@@ -107,8 +107,8 @@ def test_a_schedule_has_one_transcript_whatever_the_hash_seed() -> None:
         ).stdout
         for number in ("1", "2")
     ]
-    assert told[0] == told[1]
-    assert len(told[0]) > 100
+    assert seen[0] == seen[1]
+    assert len(seen[0]) > 100
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def test_the_first_member_is_fastest_and_becomes_last_at_each_change() -> None:
     assert [order.rank(number, 9.0) for number in (2, 0, 1)] == [1, 2, 0]
     assert order.times("m2.0", 0.0) == 1.0
     assert order.times("m2-twin.1", 5.0) == order.times("m1", 0.0) == 2.0
-    assert str(order) == "m2 before m0 before m1; who is first becomes last at 5.000, 9.000"
+    assert str(order) == "m2 before m0 before m1; the first becomes the last at 5.000, 9.000"
 
 
 @pytest.mark.slow

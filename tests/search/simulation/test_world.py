@@ -68,7 +68,7 @@ def test_a_seed_gives_the_same_run_whatever_hashes_are() -> None:
     script = (
         "from tests.search.simulation.test_world import *;print(digests(Level.A, range(40, 60)))"
     )
-    told = {
+    seen = {
         subprocess.run(
             [sys.executable, "-c", script],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
@@ -78,7 +78,7 @@ def test_a_seed_gives_the_same_run_whatever_hashes_are() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(seen) == 1
 
 
 def test_a_pick_that_is_taken_out_moves_no_other() -> None:
@@ -320,10 +320,10 @@ def test_a_member_that_closes_already_gets_no_more_time_for_it() -> None:
     assert outcome.violations == ()
 
 
-def test_a_delay_that_comes_true_late_is_told_while_it_lasts() -> None:
+def test_a_delay_that_comes_true_late_is_journalled_while_it_lasts() -> None:
     delay = Perturbation(AT, Kind.DELAY, 0, 3.0, api=ApiKey.JOIN_GROUP)
     outcome = played(struck(delay, Perturbation(AT + 5.0, Kind.ENFORCE, 1)))
-    told = [
+    seen = [
         (each.event.phase, each.at)
         for each in outcome.entries
         if isinstance(each.event, FaultStep) and each.event.fault == "DELAY"
@@ -335,7 +335,7 @@ def test_a_delay_that_comes_true_late_is_told_while_it_lasts() -> None:
         and each.source.member == "m0"
         and each.event.api is ApiKey.JOIN_GROUP
     ]
-    phases = [phase for phase, _ in told]
+    phases = [phase for phase, _ in seen]
     assert phases == [Phase.BEGIN, Phase.END, Phase.BEGIN, Phase.END]
-    assert answered[-1] == pytest.approx(told[-1][1], abs=0.1)
+    assert answered[-1] == pytest.approx(seen[-1][1], abs=0.1)
     assert outcome.violations == ()

@@ -61,7 +61,7 @@ def events(outcome: Outcome, kind: type[E], member: str = "") -> list[E]:
     Args:
         outcome: of a run that kept its journal.
         kind: class of the events.
-        member: label of whose, "" for everybody's.
+        member: label of the member, "" for all.
     """
     return [
         entry.event

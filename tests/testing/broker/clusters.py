@@ -50,7 +50,7 @@ def partition(raw: Raw, topic: str, number: int = 0) -> Partition:
 
 
 def coordinator(raw: Raw, key: str, key_type: int = 0) -> tuple[int, int]:
-    """Ask who coordinates; returns error and node id."""
+    """Ask which node coordinates; returns error and node id."""
     request = FindCoordinatorRequest(key=key, key_type=key_type)
     answer = raw.ask(node_up(raw), request, version=3).now
     return answer.error_code, answer.node_id

@@ -80,7 +80,7 @@ def subscription(*topics: str) -> bytes:
 
 
 class Cluster:
-    """Whoever asks for offsets and groups.
+    """A client that asks for offsets and groups.
 
     Args:
         kind: rules of the group coordinator.

@@ -63,7 +63,7 @@ class Call(Generic[R]):
 
 @dataclass(slots=True)
 class Raw:
-    """Somebody who asks a core.
+    """A client that asks a core.
 
     Args:
         core: the cluster.
@@ -143,7 +143,7 @@ def asking(
     kind: CoordinatorKind = CoordinatorKind.NEW,
     settings: BrokerSettings | None = None,
 ) -> Raw:
-    """Make a cluster and somebody who asks it.
+    """Make a cluster and a client that asks it.
 
     Args:
         nodes: how many brokers.

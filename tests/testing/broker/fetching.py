@@ -33,7 +33,7 @@ Rows: TypeAlias = Mapping[tuple[str, int], int | Mapping[str, int]]
 
 
 class Asker:
-    """Somebody who fetches from one broker of a cluster with topics `t` and `u`.
+    """A client that fetches from one broker of a cluster with topics `t` and `u`.
 
     Args:
         nodes: brokers; each partition has a replica on every one, the first leads.

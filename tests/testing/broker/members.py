@@ -38,7 +38,7 @@ GROUP = "g"
 
 
 class Club:
-    """One group and whoever wants to be in it.
+    """One group and the clients that want to be in it.
 
     Args:
         kind: rules of the group coordinator.
@@ -50,11 +50,11 @@ class Club:
         self.raw: Raw = asking(kind=kind, settings=chosen)
 
     def member(self, name: str, **habits: Any) -> "Person":
-        """Bring somebody who has not joined; see `Person`."""
+        """Bring a client that has not joined; see `Person`."""
         return Person(self.raw, name, **habits)
 
     def gather(self, *people: "Person") -> None:
-        """Let all of these, who are all that there are, join and sync; the group is Stable then."""
+        """Let all of these join and sync; there are no others, so the group is Stable then."""
         joins = [person.join() for person in people]
         self.raw.run(0)
         for person, join in zip(people, joins, strict=True):
@@ -89,10 +89,10 @@ class Club:
 
 @dataclass(slots=True)
 class Person:
-    """Somebody who may be a member.
+    """A client that may be a member.
 
     Args:
-        raw: whom to ask.
+        raw: the brokers to ask.
         name: client id.
         instance: group.instance.id; None = dynamic.
         session: session timeout, seconds.

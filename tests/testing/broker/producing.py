@@ -29,12 +29,12 @@ TO_OLD = 3
 
 
 def row(call: Call[ProduceResponse], number: int = 0) -> PartitionProduceResponse:
-    """Return what one partition of `t` was told."""
+    """Return the answer for one partition of `t`."""
     return call.now.responses[0].partition_responses[number]
 
 
 class Producer:
-    """Somebody who writes to `t`, in transactions of the id `x` if asked to.
+    """A client that writes to `t`, in transactions of the id `x` if asked to.
 
     Args:
         nodes: brokers.

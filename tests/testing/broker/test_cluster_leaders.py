@@ -1,4 +1,4 @@
-"""Who leads when brokers of an in-process cluster die, stop and come back, and who coordinates."""
+"""Leaders and coordinators when brokers of an in-process cluster die, stop and come back."""
 
 import pytest
 

@@ -47,7 +47,7 @@ def test_an_empty_list_of_topics_means_none_except_in_version_0() -> None:
     assert [row.name for row in named(raw, version=0).topics] == ["__consumer_offsets", "a"]
 
 
-def test_a_topic_is_told_with_id_leaders_epochs_and_replicas() -> None:
+def test_a_topic_is_described_with_id_leaders_epochs_and_replicas() -> None:
     raw = asking(nodes=4)
     topic = raw.core.cluster.create_topic("a", 3)
     row = named(raw, "a").topics[0]

@@ -56,8 +56,8 @@ def test_a_topic_can_get_more_partitions() -> None:
     raw = asking(nodes=3)
     create(raw, wanted("a", 1, 2))
     assert widen(raw, "a", 3).error_code == ErrorCode.NONE
-    told = named(raw, "a").topics[0].partitions
-    assert [each.replica_nodes for each in told] == [(1, 2), (2, 3), (3, 1)]
+    described = named(raw, "a").topics[0].partitions
+    assert [each.replica_nodes for each in described] == [(1, 2), (2, 3), (3, 1)]
 
 
 def test_new_partitions_can_be_placed_by_hand() -> None:

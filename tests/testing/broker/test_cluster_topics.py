@@ -25,9 +25,9 @@ def test_a_created_topic_is_there_on_every_broker_when_the_answer_leaves() -> No
     raw = asking(nodes=3)
     (row,) = create(raw, wanted("a", 2, 2))
     assert (row.error_code, row.num_partitions, row.replication_factor) == (0, 2, 2)
-    told = named(raw, "a").topics[0]
-    assert told.topic_id == row.topic_id
-    assert [each.replica_nodes for each in told.partitions] == [(1, 2), (2, 3)]
+    described = named(raw, "a").topics[0]
+    assert described.topic_id == row.topic_id
+    assert [each.replica_nodes for each in described.partitions] == [(1, 2), (2, 3)]
 
 
 @pytest.mark.parametrize(("nodes", "replication"), [(1, 1), (2, 2), (5, 3)])
@@ -40,18 +40,21 @@ def test_without_counts_the_brokers_defaults_apply(nodes: int, replication: int)
 def test_replicas_can_be_placed_by_hand_in_any_order() -> None:
     raw = asking(nodes=3)
     create(raw, wanted("a", by_hand=[(1, (2, 3)), (0, (3, 1))]))
-    told = named(raw, "a").topics[0].partitions
-    assert [(each.leader_id, each.replica_nodes) for each in told] == [(3, (3, 1)), (2, (2, 3))]
+    described = named(raw, "a").topics[0].partitions
+    assert [(each.leader_id, each.replica_nodes) for each in described] == [
+        (3, (3, 1)),
+        (2, (2, 3)),
+    ]
 
 
 def test_a_broker_that_is_down_gets_a_replica_only_when_there_are_too_few() -> None:
     raw = asking(nodes=3)
     raw.core.cluster.stop(2)
     create(raw, wanted("two", 1, 2), wanted("three", 1, 3))
-    told = all_topics(raw)
-    assert told["two"].partitions[0].replica_nodes == (1, 3)
-    assert told["three"].partitions[0].replica_nodes == (1, 3, 2)
-    assert told["three"].partitions[0].isr_nodes == (1, 3)
+    described = all_topics(raw)
+    assert described["two"].partitions[0].replica_nodes == (1, 3)
+    assert described["three"].partitions[0].replica_nodes == (1, 3, 2)
+    assert described["three"].partitions[0].isr_nodes == (1, 3)
 
 
 def test_the_settings_of_a_created_topic_are_shown() -> None:

@@ -185,7 +185,7 @@ def parted() -> Asker:
     ("epoch", "offset", "parting"),
     [(0, 2, None), (0, 3, (0, 2)), (1, 2, (0, 2)), (2, 3, None), (2, 2, None)],
 )
-def test_a_fetcher_whose_log_parts_is_told_where(
+def test_a_fetcher_whose_log_parts_learns_where(
     epoch: int, offset: int, parting: tuple[int, int] | None
 ) -> None:
     row = one(parted().fetch({T0: {"fetch_offset": offset, "last_fetched_epoch": epoch}}))

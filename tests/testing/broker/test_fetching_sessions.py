@@ -30,7 +30,7 @@ def refusal(call: Call[FetchResponse]) -> tuple[int, int, int]:
 
 
 @VERSIONS
-def test_only_what_changed_is_told_after_the_first_answer(version: int) -> None:
+def test_only_what_changed_is_sent_after_the_first_answer(version: int) -> None:
     asker = Asker()
     session = begin(asker, {T0: 0, T1: 0}, version)
     assert rows_in(asker.fetch({}, session=(session, 1), version=version)) == []

@@ -130,8 +130,8 @@ def test_an_epoch_that_proves_empty_ends_the_waiting_of_its_readers() -> None:
     call = waiting(asker, {T0: {"fetch_offset": 1, "last_fetched_epoch": 1}})
     asker.cluster.elect(TopicPartition(*T0), 1)
     asker.raw.run(0)
-    told = one(call).diverging_epoch
-    assert (told.epoch, told.end_offset) == (0, 1)
+    diverging = one(call).diverging_epoch
+    assert (diverging.epoch, diverging.end_offset) == (0, 1)
 
 
 # -- connections and brokers -----------------------------------------------------------------------

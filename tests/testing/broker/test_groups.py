@@ -12,7 +12,7 @@ MINUTES = 60.0
 
 
 def two(club: Club, **habits: object) -> tuple[Person, Person]:
-    """Bring a Stable group of A, who leads, and B."""
+    """Bring a Stable group of A, which leads, and B."""
     a, b = club.member("A", **habits), club.member("B", **habits)
     a.enter()
     a.sync()
@@ -88,7 +88,7 @@ def test_a_round_without_anybody_but_absent_static_members_goes_on(kind: Coordin
 
 
 @BOTH
-def test_who_never_syncs_loses_its_place(kind: CoordinatorKind) -> None:
+def test_a_member_that_never_syncs_loses_its_place(kind: CoordinatorKind) -> None:
     club = Club(kind)
     a, b = two(club, rebalance=2.0)
     joins = a.join(), b.join()

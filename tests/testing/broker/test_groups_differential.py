@@ -45,7 +45,7 @@ def test_a_static_newcomer_that_came_back_outlives_its_session_under_the_new_rul
 
 
 @pytest.mark.parametrize("kind", [OLD, NEW])
-def test_who_came_too_late_to_lengthen_one_initial_delay_lengthens_the_next(kind) -> None:
+def test_a_member_too_late_to_lengthen_one_initial_delay_lengthens_the_next(kind) -> None:
     club = Club(kind, initial_rebalance_delay=1.0)
     a, b = club.member("A", session=2.0, rebalance=0.0), club.member("B", session=2.0)
     first = a.join()

@@ -59,7 +59,7 @@ def test_a_pending_id_of_a_member_that_left_begins_a_round_under_the_new_rules_o
 
 
 @BOTH
-def test_who_is_turned_away_for_size_loses_the_id_that_was_handed_out(
+def test_a_member_that_is_refused_for_group_size_loses_the_id_it_was_given(
     kind: CoordinatorKind,
 ) -> None:
     club = Club(kind, max_group_size=1)

@@ -34,7 +34,7 @@ AdminClient: Any = confluent_admin.AdminClient
 ConfluentTopic: Any = confluent_admin.NewTopic  # type: ignore[attr-defined]
 
 PATIENCE: Final = 30.0
-"""Seconds: who comes late has the other one wait for a heartbeat, on a busy machine too."""
+"""Seconds: a late member has the other one wait for a heartbeat, on a busy machine too."""
 HURRY_MS: Final = 5_000
 """Milliseconds for what a client does at its end; its broker may be gone."""
 

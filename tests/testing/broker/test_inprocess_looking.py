@@ -1,4 +1,4 @@
-"""What is looked at is as it is at this instant, whoever looks, and looking changes nothing."""
+"""A look shows the state of this instant, and changes nothing."""
 
 import anyio
 import pytest

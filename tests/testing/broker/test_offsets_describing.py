@@ -24,8 +24,8 @@ def test_from_version_6_on_an_unknown_group_is_an_error() -> None:
 def test_operations_are_shown_when_asked_for() -> None:
     cluster = Cluster()
     cluster.commit()
-    told = cluster.describe(include_authorized_operations=True).authorized_operations
-    bits = {bit for bit in range(31) if told >> bit & 1}
+    operations = cluster.describe(include_authorized_operations=True).authorized_operations
+    bits = {bit for bit in range(31) if operations >> bit & 1}
     assert bits == {3, 6, 8, 10, 11}
     assert cluster.describe().authorized_operations == NO_OPERATIONS
 

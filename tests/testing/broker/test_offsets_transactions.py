@@ -60,7 +60,7 @@ def test_what_a_transaction_holds_outlives_a_move() -> None:
     assert cluster.offset() == 6
 
 
-# -- who -------------------------------------------------------------------------------------------
+# -- producers -------------------------------------------------------------------------------------
 
 
 def test_a_transactional_commit_renews_no_session() -> None:

@@ -1,4 +1,4 @@
-"""Produce: when it is answered, and by whom. What is answered is in `test_log_talks`."""
+"""Produce: when and by which broker it is answered. `test_log_talks` has the answers."""
 
 import copy
 
@@ -65,7 +65,7 @@ def test_acks_of_none_has_no_answer_and_an_error_closes_the_connection() -> None
     assert producer.partition().log.end == 1
 
 
-def test_who_is_not_the_leader_names_the_leader() -> None:
+def test_a_broker_that_is_not_the_leader_names_the_leader() -> None:
     producer = Producer(nodes=2)
 
     call = producer.send(node=2)

@@ -30,7 +30,7 @@ def nothing() -> None:
 
 
 def after_the_round() -> float:
-    """Read a clock when a round has ended for want of those who are away."""
+    """Read a clock when a round has ended without the absent members."""
     return 11.0
 
 

@@ -1,8 +1,8 @@
 """What somebody does next.
 
 Decides: the weights. They follow where the group stands, so that groups really form and go round:
-who has no id joins, who is asked to rejoin does, who owes a SyncGroup sends it; and now and then
-somebody does anything else, or names something wrong.
+members without an id join, members that are asked to rejoin do, members that owe a SyncGroup send
+it; and now and then one does anything else, or names something wrong.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def tend(dice: Random, world: "World") -> Chosen | None:
 
 
 def choose(dice: Random, world: "World") -> Chosen | None:
-    """Draw who does what; None = nobody does anything for now."""
+    """Draw a member and its act; None = nobody does anything for now."""
     cells = [
         (part, make, weight)
         for part in world.plan.parts
@@ -118,7 +118,7 @@ def _weights(world: "World", part: Part) -> dict[Make, float]:
 
 
 def _outside(part: Part, *, parked: bool) -> dict[Make, float]:
-    """Weights of somebody whom the group does not know."""
+    """Weights of a client that the group does not know."""
     if parked:
         return {_close: 0.15, _heartbeat: 0.1}
     coming = 0.6 if part.has_left else 4.0

@@ -1,4 +1,4 @@
-"""Who takes part in a script, and how well or badly they will behave.
+"""The clients of a script, and how well or badly they will behave.
 
 Decides: the figures one script is drawn with; `choices` draws the steps.
 """
@@ -41,7 +41,7 @@ class Part:
         offers: what it joins with at present.
         protocol_type: of its joins.
         connections: how many it has opened.
-        has_left: it was told to go, and may come back.
+        has_left: it has left, and may come back.
     """
 
     actor: str

@@ -71,8 +71,8 @@ def describe(difference: Difference) -> str:
         if not isinstance(turn.real.request, DescribeGroupsRequest)
     ]
     for turn in turns[-_SHOWN_BEFORE:]:
-        lines += [f"  {line}" for line in _told(turn)]
-    lines += [f"> {line}" for line in _told(difference.turn)]
+        lines += [f"  {line}" for line in _turn_lines(turn)]
+    lines += [f"> {line}" for line in _turn_lines(difference.turn)]
     lines.append(f"> core {difference.turn.answered_at} {difference.turn.answer}")
     lines += [f"> {name}: {real!r}, core {core!r}" for name, real, core in difference.fields]
     lines.append(f"> request {difference.turn.real.frame.hex()}")
@@ -80,7 +80,7 @@ def describe(difference: Difference) -> str:
     return "\n".join(lines)
 
 
-def _told(turn: Turn) -> list[str]:
+def _turn_lines(turn: Turn) -> list[str]:
     real = turn.real
     answered = "never" if real.answered_at is None else f"{real.answered_at:.3f}"
     version = real.header.api_version

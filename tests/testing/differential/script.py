@@ -167,7 +167,7 @@ class Step:
 
     Args:
         at: seconds since the start.
-        actor: who sends it; also its client id.
+        actor: the sender; also its client id.
         connection: on which of its connections.
         ask: what.
     """

@@ -49,7 +49,7 @@ class Link:
 
     Args:
         name: such as `A0`.
-        actor: whose.
+        actor: the client it belongs to.
         writer: its way out.
         reading: the task that reads it.
         asked: correlation id -> class and version, of what is not answered.

@@ -110,13 +110,17 @@ def test_a_second_logger_binding_is_left_out(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported_while_files_arrive(tmp_path: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     maven = ["[INFO] Downloaded from here: a.jar"] * 20
     ivy = ["\t[SUCCESSFUL ] org.x#a;1!a.jar (3ms)"] * 20
     fetch_jars(
-        "4.3.1", tmp_path, [ALPHA], run=FakeTool(SERVER, lines=maven + ivy), progress=told.append
+        "4.3.1",
+        tmp_path,
+        [ALPHA],
+        run=FakeTool(SERVER, lines=maven + ivy),
+        progress=messages.append,
     )
-    assert told == [
+    assert messages == [
         "Kafka 4.3.1: fetching jars with Alpha, once",
         "Kafka 4.3.1: 20 files fetched",
         "Kafka 4.3.1: 40 files fetched",

@@ -1,4 +1,4 @@
-"""A secured cluster on paper: listeners, certificates, users, and what a client is told."""
+"""A secured cluster on paper: listeners, certificates, users, and the options of a client."""
 
 import base64
 import json
@@ -104,11 +104,11 @@ def test_another_listener_or_user_is_refused_with_those_there_are() -> None:
 @pytest.mark.parametrize("lifetime", [60.0, -60.0])
 def test_a_token_has_a_subject_and_an_expiry_and_no_signature(lifetime: float) -> None:
     head, claims, signature = unsecured_token("alice", lifetime).split(".")
-    told = json.loads(base64.urlsafe_b64decode(claims + "=="))
+    token = json.loads(base64.urlsafe_b64decode(claims + "=="))
     assert json.loads(base64.urlsafe_b64decode(head + "=="))["alg"] == "none"
-    assert (told["sub"], signature) == ("alice", "")
-    assert told["exp"] - time.time() == pytest.approx(lifetime, abs=5)
-    assert told["iat"] < told["exp"]
+    assert (token["sub"], signature) == ("alice", "")
+    assert token["exp"] - time.time() == pytest.approx(lifetime, abs=5)
+    assert token["iat"] < token["exp"]
 
 
 def test_a_given_kafka_is_not_secured_by_us() -> None:

@@ -127,7 +127,7 @@ def test_markers_set_it_up_the_nearest_first(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-def test_who_does_not_use_it_does_not_pay_for_it(pytester: pytest.Pytester) -> None:
+def test_a_test_without_the_fixture_starts_no_broker(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(UNUSED)
     pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=1)
 

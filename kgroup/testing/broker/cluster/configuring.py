@@ -89,7 +89,7 @@ class Configuring:
     """Answers what administrators ask about settings.
 
     Args:
-        cluster: whose topics and brokers.
+        cluster: its topics and brokers are described.
     """
 
     def __init__(self, cluster: Cluster) -> None:

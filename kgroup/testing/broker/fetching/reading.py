@@ -1,11 +1,11 @@
 """What one broker reads for one fetch, partition by partition.
 
-Decides: who may read what here: the order in which a broker looks at leaders, ids, epochs and
+Decides: which reads are allowed: the order in which a broker looks at leaders, ids, epochs and
 offsets, and how bytes are shared out among the partitions of a fetch.
 Never: waits, or knows sessions.
 
-KIPs: 320 and 595 (fencing, diverging epochs), 392 (replicas close by), 516 (topic ids), 951 (who
-leads now).
+KIPs: 320 and 595 (fencing, diverging epochs), 392 (replicas close by), 516 (topic ids), 951 (the
+new leader).
 """
 
 from collections.abc import Iterable, Mapping

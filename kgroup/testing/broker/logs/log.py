@@ -169,7 +169,7 @@ class Log:
         """Append the mark that ends a producer's transaction, whether or not one is open here.
 
         Args:
-            producer_id: whose.
+            producer_id: of the producer.
             producer_epoch: fences everything older in this log.
             committed: or aborted.
             epoch: of the leader.

@@ -38,7 +38,7 @@ class AbortedTransaction(NamedTuple):
     """A transaction whose abort mark is in the log.
 
     Args:
-        producer_id: whose.
+        producer_id: of the producer.
         first_offset: of its first record.
         last_offset: of its mark.
     """

@@ -99,7 +99,7 @@ def mark(producer_id: int, producer_epoch: int, *, committed: bool, now_ms: int)
     """Write the control batch that ends a transaction (KIP-98).
 
     Args:
-        producer_id: whose transaction.
+        producer_id: of the producer whose transaction it is.
         producer_epoch: with which the producer goes on.
         committed: or aborted.
         now_ms: milliseconds since the epoch.

@@ -112,7 +112,7 @@ class OffsetStore:
 
         Args:
             producer_id: of the transactional producer.
-            group_id: whose offset it is.
+            group_id: the group of the offset.
             partition: of any topic.
             commit: replaces one that the same transaction committed before.
         """

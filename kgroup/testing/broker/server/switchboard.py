@@ -6,7 +6,7 @@ closing the connection (`broker_facts.md` G2), and that an answer that no client
 is dropped.
 Never: waits or opens sockets; `memory` and `sockets` bring it bytes and time.
 
-One lock guards everything, so that control calls may come from any thread. Whoever enters by
+One lock guards everything, so that control calls may come from any thread. A call that enters by
 `changing` finds the present instant and leaves with all answers on their lines.
 """
 

@@ -1,4 +1,4 @@
-"""T9: the membership machine, told anything in any order.
+"""T9: the membership machine under any events in any order.
 
 Decides: what must hold after each step, whatever was said (crashes are findings by themselves):
 L2, every state that waits is waiting for something that will come: a request or a run of the
@@ -126,8 +126,8 @@ def _unmet_round(life: Life) -> str | None:
     if member.state in _HANDING_BACK:
         draining = member.holdings.having(HoldingState.DRAINING)
         revoking = member.holdings.having(HoldingState.REVOKING)
-        told = {claim for change in member.changes for claim in change.removed}
-        if revoking and not told.issuperset(revoking):
+        removed = {claim for change in member.changes for claim in change.removed}
+        if revoking and not removed.issuperset(revoking):
             return "a claim is revoked, but no listener was called for it"
         if not draining and not revoking and not _on_revoked_runs(member):
             return "nothing is left to be handed back"
@@ -197,9 +197,7 @@ def _sendable(member: GroupMember, effect: Send) -> None:
     sure(effect.timeout > 0, "a request has time to be answered", effect)
     match effect.request:
         case HeartbeatRequest() | SyncGroupRequest() as request:
-            sure(
-                request.generation_id >= 0 and request.member_id, "a member says who it is", request
-            )
+            sure(request.generation_id >= 0 and request.member_id, "a member names its id", request)
             sure(effect.node_id is not None, "to its coordinator", effect)
         case JoinGroupRequest() as request:
             for protocol in request.protocols:

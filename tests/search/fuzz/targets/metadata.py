@@ -2,7 +2,7 @@
 
 Decides: an input is a tape for up to four answers, each either of random fields out of few names
 and numbers, or any message the declarations allow, or bytes that are read first. What is believed
-can be true, brokers and partitions that cannot are passed over, an epoch does not go back while
+can be true, brokers and partitions that cannot are skipped, an epoch does not go back while
 the topic is the same, and an answer that is refused as a whole leaves everything as it was.
 """
 

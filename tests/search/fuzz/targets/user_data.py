@@ -1,6 +1,6 @@
 """T11: the user data of assignors: other members' bytes, and no reader may mind what they are.
 
-Decides: the first byte of an input says whose the rest is. 0: of the eager sticky assignor; 1: of
+Decides: the first byte of an input names the owner of the rest. 0: the eager sticky assignor; 1:
 the cooperative one; both are read as a second reader reads them, or refused. 2 and above: it is cut
 up and handed to the members of a small group, which every assignor then divides.
 """

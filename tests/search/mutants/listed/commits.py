@@ -123,7 +123,7 @@ COMMITS = (
         rule="D2",
     ),
     Mutant(
-        name="commits that are given up at the end are never told",
+        name="commits that are given up at the end are never answered",
         module="kgroup.membership.commit_queue",
         changes=(
             Change(
@@ -161,7 +161,7 @@ COMMITS = (
         rule="C10",
     ),
 )
-"""How far a group has come, and who says so."""
+"""How far a group has come, and which commits count."""
 
 
 # -- rounds ----------------------------------------------------------------------------------------

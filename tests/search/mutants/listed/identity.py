@@ -200,7 +200,7 @@ OWNERSHIP = (
         mode=Mode.COOPERATIVE,
     ),
     Mutant(
-        name="a loss is not told",
+        name="a loss is not reported",
         module="kgroup.membership.actions",
         changes=(
             Change(
@@ -264,7 +264,7 @@ OWNERSHIP = (
         mode=Mode.COOPERATIVE,
     ),
 )
-"""Who has what, and who knows."""
+"""Which member has what, and which one knows."""
 
 
 # -- proof -----------------------------------------------------------------------------------------

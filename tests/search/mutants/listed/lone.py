@@ -86,7 +86,7 @@ LONE = (
         plan="no commit is answered, and its member dies",
     ),
     Mutant(
-        name="a loss is told twice",
+        name="a loss is reported twice",
         module="kgroup.membership.actions",
         changes=(
             Change(
@@ -219,7 +219,7 @@ LONE = (
         plan="records stay in hand",
     ),
     Mutant(
-        name="a listener that is broken off is told of by nobody",
+        name="a listener that is broken off is reported by nobody",
         module="kgroup.consumer.listener",
         changes=(
             Change(
@@ -284,7 +284,7 @@ LOOKS = (
         plan="nothing happens",
     ),
     Mutant(
-        name="an answer that tells of no partition is read as if it told of some",
+        name="an answer without any partition is read as if it had some",
         module="kgroup.backends.offset_reading",
         changes=(
             Change(

@@ -79,7 +79,7 @@ SHELL = (
         plan="a listener raises when one joins",
     ),
     Mutant(
-        name="an answer to a fetch is kept for whoever owns the partition now",
+        name="an answer to a fetch is kept for the present owner of the partition",
         module="kgroup.consumer.fetch.fetch_answers",
         changes=(
             Change(
@@ -190,7 +190,7 @@ _OF_LOGS = (
         _REST,
     ),
     _mutant(
-        "a claim is accepted whoever has the key",
+        "a claim is accepted also when another member has the key",
         "transitions",
         "        return not state.owned_at(at.time)\n",
         "        return True\n",
@@ -236,7 +236,7 @@ _OF_MEMBERS = (
         _APART,
     ),
     _of_member(
-        "what is lost when a lease ends is told to nobody",
+        "what is lost when a lease ends is reported to nobody",
         "key_rows",
         """            (_T.TAKEN, _T.LOG_LOST, _T.EXPIRED),
             to=_P.IDLE,
@@ -277,7 +277,7 @@ _OF_MEMBERS = (
         _REST,
     ),
     _of_member(
-        "who was refused once never tries again",
+        "a member that was refused once never tries again",
         "key_actions",
         "retry_at=turn.now + backoff.pause(_spread(turn, life)))",
         "retry_at=turn.now + 86_400.0)",

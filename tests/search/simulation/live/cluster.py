@@ -63,7 +63,7 @@ class ClusterTrouble:
     Args:
         broker: the cluster.
         truth: journals what was stored, None when nothing does.
-        known: told which topics there are.
+        known: learns which topics there are.
     """
 
     def __init__(self, broker: InProcessBroker, truth: Truth | None, known: Known) -> None:

@@ -83,7 +83,7 @@ class Crew:
         self._clock, self._wall = clocks
         self._pace = pace
 
-    # -- who there is ----------------------------------------------------------------------------
+    # -- members ---------------------------------------------------------------------------------
 
     def of(self, index: int) -> Life | None:
         """Return the life that a member has now, None while it has none."""

@@ -95,7 +95,7 @@ class Life:
         self.ended = anyio.Event()
         self.killed: bool = False
         self.closing: bool = False
-        self.untold: int = 0
+        self.unraised: int = 0
         """How often its listener has raised without a read that said so."""
         self.failure: BaseException | None = None
         """A fatal error of the consumer's."""
@@ -151,9 +151,9 @@ class Life:
             except ClosedError:
                 return
             except ListenerRaisedError:
-                self.untold = 0  # told once, also when it raised the same words again meanwhile
+                self.unraised = 0  # raised once, also when the listener failed again meanwhile
             except TimeoutError:
-                continue  # that a listener took too long, told once
+                continue  # a listener took too long; raised once
             except KGroupError:
                 if self.consumer.failure is not None:
                     # A commit that is cut off by the end says so, not what has ended it.
@@ -204,7 +204,7 @@ class Life:
             await anyio.sleep(seconds)
         if whims.raises:
             whims.raises = False
-            self.untold += 1
+            self.unraised += 1
             raise ListenerRaisedError(f"{self.name} raises, once")
 
     # -- what is done to it ----------------------------------------------------------------------
@@ -233,7 +233,7 @@ class Life:
             self._call.cancel()
 
     def kill(self) -> None:
-        """End the process without a word: nothing of it is heard or told any more."""
+        """End the process without a word: nothing of it is heard or journalled any more."""
         self.killed = True
         self.sink.muted = True
         self.reach.die()

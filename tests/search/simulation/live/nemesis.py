@@ -1,8 +1,8 @@
 """Carries out what a plan does to a group, for levels B and C.
 
 Decides: what each kind of perturbation means here, and how it is journaled: from the instant at
-which it strikes until its `seconds` are over. What would be done to somebody who is not there does
-not happen, and is counted as skipped.
+which it strikes until its `seconds` are over. What would be done to an absent member does not
+happen, and is counted as skipped.
 Never: chooses; the plan has.
 """
 

@@ -15,7 +15,7 @@ from tests.search.simulation.live.crew import Crew
 from tests.search.simulation.live.life import Life
 from tests.search.simulation.recorder import Recorder
 
-__all__ = ["Fault", "faults_at_rest", "judge_ends", "judge_told", "must_be_read"]
+__all__ = ["Fault", "faults_at_rest", "judge_ends", "judge_raised", "must_be_read"]
 
 Ends: TypeAlias = dict[TopicPartition, int]
 
@@ -67,10 +67,10 @@ def _wrong(tp: TopicPartition, end: int, readers: list[Life], furthest: int) -> 
         yield f"ends at {end}, but {owners[0].name} has read to {read}"
 
 
-def judge_told(crew: Crew, recorder: Recorder) -> None:
-    """Note whose listener has raised without a read that said so, long after it did (B4)."""
+def judge_raised(crew: Crew, recorder: Recorder) -> None:
+    """Note members whose listener has raised without a read that said so, long after (B4)."""
     for life in _readers(crew):
-        if life.untold:
+        if life.unraised:
             recorder.add("B4", f"the listener of {life.name} raised, and no read has said so")
 
 

@@ -20,7 +20,7 @@ from tests.search.simulation.live.rest import (
     Fault,
     faults_at_rest,
     judge_ends,
-    judge_told,
+    judge_raised,
     must_be_read,
 )
 from tests.search.simulation.plan import Plan
@@ -50,7 +50,7 @@ class Stage:
         crew: the members.
         nemesis: perturbs them.
         recorder: takes everything.
-        known: what oracles are told.
+        known: what oracles know.
         pace: what the plan's seconds are multiplied by.
     """
 
@@ -87,7 +87,7 @@ class Stage:
         for text, tp in await self._come_to_rest():
             self.recorder.add("L1", text, tp)
         self.known.ends.update(must_be_read(self.crew, self.cluster.ends()))
-        judge_told(self.crew, self.recorder)
+        judge_raised(self.crew, self.recorder)
         for life in self.crew.alive:
             life.close()
         for life in await self.crew.all_ended(_CLOSING):

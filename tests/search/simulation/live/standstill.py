@@ -1,6 +1,6 @@
 """Processes that stand still: none of their tasks runs until they go on.
 
-Decides: whose task a task is (`PROCESS`, inherited by every task that one starts), and that what
+Decides: the process of a task (`PROCESS`, inherited by every task that one starts), and that what
 would have run in a process that stands still runs afterwards, in the same order. So time-outs and
 leases that ended meanwhile are met as after SIGSTOP: all at once, with a clock that has gone on.
 Never: stops the network, the cluster or time.

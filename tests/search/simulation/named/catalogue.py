@@ -17,13 +17,13 @@ class Symptom:
 
     Args:
         key: what schedules call it.
-        told: what users see.
+        seen: what users see.
         sources: where it was reported, most telling first.
         elsewhere: tests outside the named schedules, as `path::name` below `tests`.
     """
 
     key: str
-    told: str
+    seen: str
     sources: tuple[str, ...]
     elsewhere: tuple[str, ...] = ()
 
@@ -228,7 +228,7 @@ _SYMPTOMS: Final = (
     ),
     Symptom(
         "symptom 23",
-        "lost is told as revoked",
+        "a loss is reported as a revocation",
         ("librdkafka#5604",),
         (f"{_BACKEND}test_23_a_member_that_is_not_polled_loses_its_partitions_in_any_state",),
     ),
@@ -307,7 +307,7 @@ _CLASSES: Final = (
     ),
     Symptom(
         "class: evicted but keeps consuming",
-        "who is removed reads on",
+        "a member that was removed reads on",
         ("kafka-python#1547", "librdkafka#2631"),
     ),
     Symptom(

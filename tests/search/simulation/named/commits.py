@@ -28,7 +28,7 @@ def _lost_answer(setting: Setting) -> Plan:
 
 
 def _applied_but_unknown(tale: Tale) -> bool:
-    """A commit was stored, and the member told its application that nobody knows."""
+    """A commit was stored, and its outcome for the application was UNKNOWN."""
     stored = {(m.event.tp, m.event.offset) for m in tale.all(CommitStored)}
     return any((m.event.claim.tp, m.event.offset) in stored for m in tale.unknown("m0"))
 
@@ -60,8 +60,8 @@ def _unanswered(setting: Setting) -> Plan:
 
 def _revoked_without_knowing(tale: Tale) -> bool:
     unknown = {m.event.claim.tp for m in tale.unknown("m0")}
-    told = tale.told(ChangeKind.REVOKED, "m0")
-    return bool(unknown & {claim.tp for m in told for claim in m.event.claims})
+    changed = tale.changed(ChangeKind.REVOKED, "m0")
+    return bool(unknown & {claim.tp for m in changed for claim in m.event.claims})
 
 
 def _hands_over_all_the_same(tale: Tale) -> bool:

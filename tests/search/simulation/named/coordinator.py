@@ -135,7 +135,7 @@ def _moved_on(setting: Setting) -> Plan:
 
 
 def _in_vain(tale: Tale) -> list[Exchange]:
-    """Return OffsetFetch of m1 that told no offset, although answered or cut off."""
+    """Return OffsetFetch of m1 that brought no offset, although answered or cut off."""
     read = {m.at for m in tale.all(OffsetRead, "m1")}
     return [each for each in tale.exchanges(_FETCH, "m1") if each.heard_at not in read]
 

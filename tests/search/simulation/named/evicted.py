@@ -54,7 +54,7 @@ def _wakes_with_nothing(tale: Tale) -> bool:
     )
     old = {each.serial for each in tale.periods("m0") if each.since < overtaken}
     late = [m for m in tale.delivered("m0", after=overtaken) if m.event.claim.serial in old]
-    lost = tale.told(ChangeKind.LOST, "m0")
+    lost = tale.changed(ChangeKind.LOST, "m0")
     return not late and len(lost) == 1
 
 
@@ -83,7 +83,7 @@ def _others_took_over(tale: Tale) -> bool:
 def _stopped_before(tale: Tale) -> bool:
     """m0 had given up by itself before m1 was assigned anything of it."""
     begins = tale.struck(1)
-    lost = [m.at for m in tale.told(ChangeKind.LOST, "m0", after=begins)]
+    lost = [m.at for m in tale.changed(ChangeKind.LOST, "m0", after=begins)]
     taken = [each.since for each in tale.periods("m1") if each.since > begins]
     return bool(lost) and lost[0] < min(taken)
 
@@ -160,7 +160,7 @@ def _gets_it_back(tale: Tale) -> bool:
 
 NAMED = (
     Named(
-        name="who stood still beyond its session hands out nothing of what another has now",
+        name="a member that stood still beyond its session hands out nothing of another member",
         of=("class: evicted but keeps consuming", "symptom 9"),
         promises=("S2", "S3"),
         plan=_frozen,
@@ -176,7 +176,7 @@ NAMED = (
         ),
     ),
     Named(
-        name="who is cut off stops before another can have its partitions",
+        name="a member that is cut off stops before another can have its partitions",
         of=("class: evicted but keeps consuming",),
         promises=("B2", "L1"),
         plan=_cut_off,
@@ -190,7 +190,7 @@ NAMED = (
                 "        return None\n",
             ),
         ),
-        others=("a loss is not told",),
+        others=("a loss is not reported",),
     ),
     Named(
         name="a member misses a round and joins the next with claims of an older generation",

@@ -98,15 +98,17 @@ def _stalled(setting: Setting) -> Plan:
 
 def _over_amid_a_round(tale: Tale) -> bool:
     """The round begins before the time to read is over, and goes on beyond it."""
-    lost = tale.told(_LOST, "m0")
+    lost = tale.changed(_LOST, "m0")
     joined = tale.when(Kind.JOIN)
     return bool(lost) and joined < lost[0].at < joined + tale.plan.rebalance_timeout
 
 
 def _lost_and_not_revoked(tale: Tale) -> bool:
     stalled = tale.struck(0)
-    revoked = tale.told(_REVOKED, "m0", after=tale.told(_LOST, "m0")[0].at, before=stalled + 14.0)
-    handed = tale.delivered("m0", after=tale.told(_LOST, "m0")[0].at, before=stalled + 14.0)
+    revoked = tale.changed(
+        _REVOKED, "m0", after=tale.changed(_LOST, "m0")[0].at, before=stalled + 14.0
+    )
+    handed = tale.delivered("m0", after=tale.changed(_LOST, "m0")[0].at, before=stalled + 14.0)
     return not revoked and not handed
 
 
@@ -168,8 +170,8 @@ def _listener_outlasts_the_session(tale: Tale) -> bool:
 
 
 def _is_called_once(tale: Tale) -> bool:
-    """m0 stays in the group, hands over, and is told of it once."""
-    lost = tale.told(ChangeKind.LOST, "m0")
+    """m0 stays in the group, hands over, and its listener is called once."""
+    lost = tale.changed(ChangeKind.LOST, "m0")
     given = [each.tp for each in tale.periods("m0") if each.ended is _REVOKED]
     taken = {each.tp for each in tale.periods("m1")}
     return not lost and bool(taken) and taken <= set(given)
@@ -210,7 +212,7 @@ def _joins_when_it_has_returned(tale: Tale) -> bool:
     """Nothing that m0 says has the round ended sooner than the coordinator would end it."""
     entered, left = _giving_back(tale)
     joined = [each.at for each in tale.all(JoinIssued, "m0", after=entered)]
-    return bool(joined) and min(joined) >= left and not tale.told(ChangeKind.LOST, "m0")
+    return bool(joined) and min(joined) >= left and not tale.changed(ChangeKind.LOST, "m0")
 
 
 NAMED = (
@@ -248,13 +250,13 @@ NAMED = (
         others=("heartbeats are further apart than they may be",),
     ),
     Named(
-        name="who stops reading amid a round loses what it had, and is not asked for it",
+        name="a member that stops reading amid a round loses what it had, and is not asked for it",
         of=("symptom 23",),
         promises=("B2", "L1"),
         plan=_stalled,
         happened=_over_amid_a_round,
         kept=_lost_and_not_revoked,
-        faults=("a loss is not told",),
+        faults=("a loss is not reported",),
     ),
     Named(
         name="what was fetched of a partition that went away is not handed out",
@@ -294,7 +296,7 @@ NAMED = (
         others=("a leader does not read what members hold",),
     ),
     Named(
-        name="who loses its membership while its listener gives back joins when it has returned",
+        name="a member that is lost while its listener gives back joins when it has returned",
         of=("symptom 25",),
         plan=_endless_listener,
         happened=_listener_outlasts_the_round,

@@ -32,7 +32,7 @@ def symptoms_page() -> str:
 
 def _row(symptom: Symptom) -> Iterator[str]:
     number = symptom.key.removeprefix("symptom ").removeprefix("class: ")
-    yield f"{number}: {symptom.told}"
+    yield f"{number}: {symptom.seen}"
     yield ", ".join(symptom.sources)
     schedules = [each for each in SCHEDULES if symptom.key in each.of]
     yield "<br>".join(

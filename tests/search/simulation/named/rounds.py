@@ -70,7 +70,7 @@ def _refused_after_the_next_began(tale: Tale) -> bool:
 def _is_not_touched(tale: Tale) -> bool:
     late = max(each.heard_at for each in tale.turned_down("m0"))
     return not tale.exchanges(ApiKey.JOIN_GROUP, "m0", after=late) and not [
-        m for m in tale.told(ChangeKind.LOST, "m0") if m.at >= late
+        m for m in tale.changed(ChangeKind.LOST, "m0") if m.at >= late
     ]
 
 
@@ -94,7 +94,7 @@ def _signals(setting: Setting) -> Plan:
     )
 
 
-def _heartbeat_and_sync_are_told(tale: Tale) -> bool:
+def _heartbeat_and_sync_are_answered(tale: Tale) -> bool:
     return bool(tale.heard(_HEARTBEAT, _REBALANCE, "m0") and tale.heard(_SYNC, _REBALANCE, "m0"))
 
 
@@ -107,7 +107,7 @@ def _ids_are_kept(tale: Tale) -> bool:
         named = [each.generation_id for each in joins]
         if None in named or named != sorted(n for n in named if n is not None):
             return False
-    return not tale.told(ChangeKind.LOST)
+    return not tale.changed(ChangeKind.LOST)
 
 
 def _static(tale: Tale) -> bool:
@@ -132,7 +132,7 @@ def _late_commit(setting: Setting) -> Plan:
 
 def _is_committed_in_the_next(tale: Tale) -> bool:
     """What m0 kept is not lost, and its commit is accepted in the new generation."""
-    if tale.told(ChangeKind.LOST) or tale.not_committed("m0"):
+    if tale.changed(ChangeKind.LOST) or tale.not_committed("m0"):
         return False
     late = max(each.heard_at for each in tale.turned_down("m0"))
     return bool(tale.committed("m0", after=late))
@@ -210,7 +210,7 @@ NAMED = (
         of=("symptom 13",),
         promises=("K2",),
         plan=_signals,
-        happened=_heartbeat_and_sync_are_told,
+        happened=_heartbeat_and_sync_are_answered,
         kept=_ids_are_kept,
         faults=("the member id is dropped when a round begins",),
         others=("a heartbeat that is in order begins another round, in the first generations",),
@@ -225,7 +225,7 @@ NAMED = (
         faults=("a commit refused in an older generation ends the present one",),
     ),
     Named(
-        name="who joins or leaves moves few partitions",
+        name="a member that joins or leaves moves few partitions",
         of=("symptom 20",),
         promises=("K1",),
         plan=_one_more_one_less,

@@ -1,6 +1,6 @@
 """A run's journal, asked what happened in it.
 
-Decides: the questions that named schedules ask: who sent, heard, owned, delivered, committed, when.
+Decides: the questions of named schedules: which member sent, heard, owned, committed what, when.
 Never: judges.
 """
 
@@ -31,7 +31,7 @@ E = TypeVar("E", bound=Event)
 
 @dataclass(frozen=True, slots=True)
 class Moment(Generic[E]):
-    """One event, when and whose.
+    """One event, its instant and its member.
 
     Args:
         at: seconds.
@@ -68,8 +68,8 @@ class Period:
     """One partition owned by one life of one member.
 
     Args:
-        process: who.
-        tp: what.
+        process: the owner.
+        tp: the partition.
         serial: number of the claim.
         since: when the listener had returned.
         until: when it ended for the outside, infinity when it did not.
@@ -210,7 +210,7 @@ class Tale:
             until = at if over else was.until
             yield Period(was.process, was.tp, was.serial, was.since, until, event.kind, asked)
 
-    def told(
+    def changed(
         self, kind: ChangeKind, of: str = "", *, after: float = 0.0, before: float = inf
     ) -> list[Moment[OwnershipStep]]:
         """Return changes of a kind that took something away, or gave it."""

@@ -1,7 +1,7 @@
 """Running the machine: how many examples, how many rules each, and where their chance comes from.
 
 Decides: the settings, the same for tests and for runs by hand.
-Never: keeps examples from one run for the next; a failure is told whole.
+Never: keeps examples from one run for the next; a failure is shown whole.
 """
 
 import logging

@@ -37,7 +37,7 @@ class _Patience:
     """An application that may wait for one of its commits, and read nothing meanwhile.
 
     Args:
-        life: whose.
+        life: of the member.
     """
 
     def __init__(self, life: Life) -> None:
@@ -71,7 +71,7 @@ class Stage:
     """One run.
 
     Args:
-        plan: of the group; its members come as they are told to.
+        plan: of the group; its members come when a rule starts them.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -156,7 +156,7 @@ class Stage:
         return index
 
     def rejoin(self, index: int) -> None:
-        """Start a member again whose last life is over."""
+        """Start a member again after its last life is over."""
         if self.crew.living(index) is None:
             self.crew.start(self._members[index])
             self._run()
@@ -332,7 +332,7 @@ class Stage:
 
 
 def _oracles(known: Known) -> Mapping[str, Oracle]:
-    """Return every oracle that fits applications that commit when they are told to."""
+    """Return every oracle that fits applications that commit when a rule says so."""
     return simulation_oracles(
         partitions=known.partitions,
         ends=known.ends,

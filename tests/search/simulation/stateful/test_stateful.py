@@ -66,15 +66,15 @@ def test_a_member_that_does_not_read_on_is_found_after_the_tail() -> None:
 _ENOUGH = 200
 """Examples within which it is found."""
 _STEPS = 8
-"""Rules of one example. It is told as it was found: a group that never comes to rest is played to
+"""Rules of one example. It is shown as it was found: a group that never comes to rest is played to
 its end for each shorter one that is tried, so making it short takes minutes."""
 
 
 def _tells_no_loss(member: GroupMember, event: Event, moment: Moment) -> Step:
     """Step, but never have the application give up what is lost."""
     result = step(member, event, moment)
-    told = tuple(each for each in result.member.changes if each.kind is not ChangeKind.LOST)
-    return replace(result, member=replace(result.member, changes=told))
+    kept = tuple(each for each in result.member.changes if each.kind is not ChangeKind.LOST)
+    return replace(result, member=replace(result.member, changes=kept))
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_partitions_kept_after_a_loss_are_found_with_the_rules_that_led_there(
     monkeypatch.setattr(machine, "step", _tells_no_loss)
     with pytest.raises(AssertionError) as found:
         hunt(GroupMachine, _ENOUGH, steps=_STEPS, shrinks=False)
-    told = "\n".join(found.value.__notes__)
-    rules = [line for line in told.splitlines() if " = state." in f" = {line}"]
+    notes = "\n".join(found.value.__notes__)
+    rules = [line for line in notes.splitlines() if " = state." in f" = {line}"]
     done = [line for line in rules if "nothing_is_broken" not in line and "teardown" not in line]
-    assert 1 <= len(done) <= _STEPS + 1, told
+    assert 1 <= len(done) <= _STEPS + 1, notes

@@ -2,8 +2,8 @@
 
 Decides: what each ploy means here, and how a state is made to last: its request, its assignor or
 its listener takes long. What an application asks of a member that has ended is asked of its machine
-all the same, as a consumer does; nothing may come of it but the end of the consumer. Who has ended
-is started again, as by a supervisor.
+all the same, as a consumer does; nothing may come of it but the end of the consumer. A member that
+has ended is started again, as by a supervisor.
 Never: draws; does anything once the group is to be left in peace.
 """
 

@@ -19,7 +19,7 @@ from kgroup.journal import (
     Polled,
     Resumed,
 )
-from kgroup.journal.events.records import POLL_TOLD_EVERY
+from kgroup.journal.events.records import POLL_NOTED_EVERY
 from kgroup.membership.commit_queue import Submission
 from kgroup.membership.events import ListenerDone
 from kgroup.membership.events import Polled as HasPolled
@@ -100,7 +100,7 @@ class Application:
             if change is broken:
                 continue
             if change.kind is not ChangeKind.LOST:
-                return  # what was never told cannot be lost
+                return  # what the listener never got cannot be lost
             self.reading.forget(change.removed)
             self._tell(change, Phase.BEGIN)
             for stage in (CallbackStage.ENTER, CallbackStage.EXIT):
@@ -245,7 +245,7 @@ class Application:
     def _note_poll(self) -> None:
         """Tell the machine of a poll, as seldom as is allowed; the consumer does so more often."""
         member = self.member
-        due = member.now >= self._noted_at + POLL_TOLD_EVERY
+        due = member.now >= self._noted_at + POLL_NOTED_EVERY
         if due or member.value.state is MemberState.DORMANT:
             self._noted_at = member.now
             member.apply(HasPolled())

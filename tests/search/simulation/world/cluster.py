@@ -1,7 +1,7 @@
 """The brokers of one run: the in-process core, asked by objects or through bytes.
 
 Decides: which process may connect, where a question for any broker goes, how long a message takes,
-and what of the coordinator's decisions the journal is told.
+and which of the coordinator's decisions are journalled.
 Never: decides what a broker answers; the core does.
 """
 
@@ -128,7 +128,7 @@ class Brokers:
         self.core.ask(asked, request)
 
     def ask_unheard(self, node_id: int, request: Request[Any]) -> None:
-        """Ask a broker as somebody who is never heard of again; the answer is not awaited."""
+        """Ask a broker as a client that is never heard of again; the answer is not awaited."""
         self._tickets += 1
         version = self._versions[request.api_key]
         asked = Asked(self._tickets, node_id, 0, "unheard", "/127.0.0.1", version)

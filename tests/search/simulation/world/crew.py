@@ -1,4 +1,4 @@
-"""Everybody in one run: lives of members, the producer, and what the journal is told of faults.
+"""Everybody in one run: lives of members, the producer, and what is journalled of faults.
 
 Decides: which life of a member is the present one, and when each hears of new metadata.
 Never: decides what a member does.
@@ -51,7 +51,7 @@ class Crew:
         brokers: they talk to.
         recorder: takes their events.
         choices: the run's chance.
-        known: told which partitions there are, and where logs end; None when no oracle asks.
+        known: learns which partitions there are, and where logs end; None when no oracle asks.
 
     `on_idle` is called with each life that a step has left without a timer, `on_start` with each
     that begins, before it does anything.
@@ -214,4 +214,4 @@ class Crew:
 
 
 def _nothing_of(_: Life) -> None:
-    """Stand for who looks at members."""
+    """Stand for an observer of members."""

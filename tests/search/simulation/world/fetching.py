@@ -74,17 +74,17 @@ class Fetching:
         _why: str,
     ) -> None:
         member = self._member
-        told = None if answer is None else read_offset_fetch(answer, member.settings.group_id)
+        offsets = None if answer is None else read_offset_fetch(answer, member.settings.group_id)
         generation = member.value.identity.generation
         number = None if generation is None else generation.generation_id
         again = []
         for claim in claims:
-            row = None if told is None else told.partitions.get(claim.tp)
+            row = None if offsets is None else offsets.partitions.get(claim.tp)
             if row is None or row.code:
                 again.append(claim)
             else:
                 self._reading.place(claim, row.committed, number)
-        code = 0 if told is None else told.code
+        code = 0 if offsets is None else offsets.code
         moved = code and reaction(ApiKey.OFFSET_FETCH, code) is Reaction.FIND_COORDINATOR
         if moved and generation is not None and node_id == member.value.coordinator.node_id:
             member.apply(CommitRejected(Reaction.FIND_COORDINATOR, generation, code))

@@ -94,7 +94,7 @@ def looked(
 
     Args:
         effect: the errand.
-        member: whose it is.
+        member: the one that runs it.
         answer: to DescribeGroups; None without one.
         why: there is none.
     """
@@ -177,7 +177,7 @@ def spoilt(led: Led, ploy: Ploy) -> Led:
 
 @dataclass(slots=True)
 class Faltering:
-    """An assignor as another, whose user data cannot be written for a time.
+    """An assignor like another, but its user data cannot be written for a time.
 
     Args:
         inner: that other.

@@ -320,15 +320,15 @@ class Member:
     # -- commits ---------------------------------------------------------------------------------
 
     def submit(
-        self, offsets: Mapping[Claim, OffsetAndMetadata], told: Callable[[int], None]
+        self, offsets: Mapping[Claim, OffsetAndMetadata], report: Callable[[int], None]
     ) -> None:
         """Commit offsets; `on_committed` hears of the outcome.
 
         Args:
             offsets: claim -> position.
-            told: called with the number of the commit, before anything becomes of it.
+            report: called with the number of the commit, before anything becomes of it.
         """
-        told(self.commits.submit(offsets, self.value, self.now).serial)
+        report(self.commits.submit(offsets, self.value, self.now).serial)
         self.flush_commits()
         self.pump_commits()
 

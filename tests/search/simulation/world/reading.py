@@ -51,7 +51,7 @@ class Held:
         paused: whether the application holds it back.
         asked: whether its committed offset is being asked for.
         buffer: first offset and the one after the last, of what is fetched and not handed out.
-        told: how far the journal was told that it is done.
+        journalled: how far the journal has it as done.
     """
 
     claim: Claim
@@ -60,7 +60,7 @@ class Held:
     paused: bool = False
     asked: bool = False
     buffer: deque[tuple[int, int]] = field(default_factory=deque)
-    told: int = -1
+    journalled: int = -1
 
 
 class Reading:
@@ -150,7 +150,7 @@ class Reading:
         held = self.held[claim]
         held.position = held.position.after(Sought(offset))
         held.buffer.clear()
-        held.told = -1
+        held.journalled = -1
         self.ledger.begin(claim, offset)
         self._sink.emit(PositionMoved(claim, offset, PositionMove.SEEK))
 
@@ -209,8 +209,8 @@ class Reading:
 
     def _tell_done(self, held: Held) -> None:
         offset = self.ledger.committable(held.claim)
-        if offset is not None and offset.offset > held.told:
-            held.told = offset.offset
+        if offset is not None and offset.offset > held.journalled:
+            held.journalled = offset.offset
             self._sink.emit(Done(held.claim, offset.offset))
 
     def reads_left(self, ends: Mapping[TopicPartition, int]) -> int:
@@ -219,7 +219,7 @@ class Reading:
         Args:
             ends: partition -> offset after its last record.
         """
-        begun = [held.claim for held in self.held.values() if held.open and held.told >= 0]
+        begun = [held.claim for held in self.held.values() if held.open and held.journalled >= 0]
         left = (ends.get(claim.tp, 0) - (self.ledger.handed(claim) or 0) for claim in begun)
         return max((-(-each // _AT_ONCE) for each in left), default=0)
 

@@ -1,14 +1,14 @@
 """What must be so before a coordinator gives an answer that ends something.
 
-Decides: how the coordinator comes to have reason for such an answer to one request. Who is unknown
-was removed; who is fenced has another process in its place; whose generation is another has missed
-a round. Then the coordinator answers by itself, and whatever follows from it holds for all.
+Decides: how the coordinator comes to have reason for such an answer to one request. An unknown
+member was removed; a fenced one has another process in its place; one with a stale generation has
+missed a round. Then the coordinator answers by itself, and whatever follows from it holds for all.
 Never: forges an answer, or touches a request that the coordinator would refuse anyway.
 KIPs: 345 (instance ids).
 
 Why nothing less is honest:
-1. a heartbeat is told ILLEGAL_GENERATION, and the generation goes on all the same; 2. the member
-loses what it has, and joins; 3. it is given the same generation, and the same partitions, while
+1. a heartbeat is answered ILLEGAL_GENERATION, and the generation goes on; 2. the member loses what
+it has, and joins; 3. it is given the same generation, and the same partitions, while
 its listener still hears of the loss. No broker does that: nothing a client promises is about it.
 """
 

@@ -47,7 +47,7 @@ MOVES: Final = (
     ),
     Rule(
         "move.stopped",
-        "One that gives its groups up in good order answers who is parked 16.",
+        "One that gives its groups up in good order answers parked requests 16.",
         "F2",
         ("coordinator_sigterm",),
     ),
@@ -82,7 +82,7 @@ MOVES: Final = (
     Rule(
         "move.rolls-back",
         "A round that was running is forgotten: the group is Stable under the generation before, "
-        "who holds the newer one is answered 22, newcomers 25, and the number is given out again.",
+        "a member with the newer one is answered 22, newcomers 25; the number is given out again.",
         "F4, R16",
         ("broker_restart", "coordinator_sigkill"),
     ),

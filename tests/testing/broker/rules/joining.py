@@ -61,8 +61,8 @@ JOINS: Final = (
     ),
     Rule(
         "join.protocols",
-        "Who has no assignor in common with the group, another protocol type, no assignors or no "
-        "type is answered 23 before anything else happens, also by a new group.",
+        "A member with no assignor in common with the group, another protocol type, no assignors "
+        "or no type is answered 23 before anything else happens, also by a new group.",
         "B13",
         ("protocol_vote",),
     ),
@@ -75,7 +75,7 @@ JOINS: Final = (
     ),
     Rule(
         "join.max-size",
-        "A full group answers 81; while a round runs only those count who wait in it, and a member "
+        "A full group answers 81; in a round only members count that wait in it, and a member "
         "that comes too late loses its place.",
         "B21, R14",
         ("max_size",),
@@ -133,7 +133,7 @@ ROUNDS: Final = (
     Rule(
         "round.barrier",
         "A round ends when every member waits in it and no id is pending; the leader stays, and "
-        "only the leader is told the members, in the order of the broker's hash map.",
+        "only the leader gets the members, in the order of the broker's hash map.",
         "B6, R3",
         ("two_join_barrier", "generation_arithmetic"),
     ),
@@ -152,7 +152,7 @@ ROUNDS: Final = (
     ),
     Rule(
         "round.new-leader",
-        "If the leader did not come, the first who waits in hash order leads, and keeps the lead.",
+        "If the leader did not come, the first that waits in hash order leads, and keeps the lead.",
         "B8, S6",
         ("not_rejoining", "static_leader_absent"),
     ),
@@ -232,15 +232,19 @@ ROUNDS: Final = (
     ),
     Rule(
         "round.unsynced",
-        "Who has not sent SyncGroup a rebalance timeout after the round loses its place, though it "
-        "sends heartbeats and though the group is Stable; whoever waits for it is answered 27.",
+        "A member without SyncGroup a rebalance timeout after the round loses its place, though it "
+        "sends heartbeats and though the group is Stable; members that wait for it get 27.",
         "C4, R8",
-        ("static_absent", "session_renewal", "test_groups::test_who_never_syncs_loses_its_place"),
+        (
+            "static_absent",
+            "session_renewal",
+            "test_groups::test_a_member_that_never_syncs_loses_its_place",
+        ),
     ),
     Rule(
         "round.poison",
         "Subscription bytes of protocol type `consumer` that promise more than is there stop the "
-        "group: whoever would complete the round is answered -1, others stay parked, the "
+        "group: the member that would complete the round is answered -1, others stay parked, the "
         "generation goes on, and neither time nor newcomers end it.",
         "B14",
         ("poison_metadata", "poison_recovery"),
@@ -288,7 +292,7 @@ STATIC: Final = (
     ),
     Rule(
         "static.restart-answer",
-        "A follower is told who leads. A leader is told, from version 9 on, the members and to "
+        "A follower gets the leader's id. A leader gets, from version 9 on, the members, and is to "
         "skip the assignment; before, its own old id as the leader.",
         "S2, R11, KIP-814",
         ("static_restart_stable",),

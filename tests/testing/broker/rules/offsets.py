@@ -70,7 +70,7 @@ READS: Final = (
     ),
     Rule(
         "read.all",
-        "Without a list of topics all commits of a group are told.",
+        "Without a list of topics all commits of a group are answered.",
         "E5",
         ("offset_fetch",),
     ),

@@ -18,7 +18,7 @@ class Rule:
             or a KIP.
         proof: recorded scenarios (`not_rejoining`: all its traces, or those of `coordinator`) and
             tests (`test_fetching::test_...`); at least one.
-        coordinator: whose rule it is; None = both.
+        coordinator: the kind that keeps the rule; None = both.
     """
 
     id: str

@@ -28,11 +28,11 @@ _ENOUGH: Final = (
 TOPICS: Final = (
     Rule(
         "topic.metadata",
-        "A topic is told by name or by id, with its leaders, their epochs, replicas and those in "
-        "sync; without a list all topics are told.",
+        "A topic is described by name or by id, with its leaders, their epochs, replicas and those "
+        "in sync; without a list all topics are described.",
         "KIP-516",
         (
-            "test_cluster_metadata::test_a_topic_is_told_with_id_leaders_epochs_and_replicas",
+            "test_cluster_metadata::test_a_topic_is_described_with_id_leaders_epochs_and_replicas",
             "test_cluster_metadata::test_a_topic_is_found_by_its_id",
             "test_cluster_metadata::test_real_brokers_answered_the_same_to_the_same_requests",
         ),
@@ -119,18 +119,18 @@ FETCHES: Final = (
     ),
     Rule(
         "fetch.sessions",
-        "In a session only what changed is told; sessions are a broker's own, have slots, and "
+        "In a session only what changed is sent; sessions are a broker's own, have slots, and "
         "refuse epochs out of order.",
         "KIP-227",
         (
-            "test_fetching_sessions::test_only_what_changed_is_told_after_the_first_answer",
+            "test_fetching_sessions::test_only_what_changed_is_sent_after_the_first_answer",
             "test_fetching_sessions::test_an_epoch_out_of_order_is_refused_and_changes_nothing",
             "test_fetching_sessions::test_sessions_are_a_brokers_own_and_end_with_it",
         ),
     ),
     Rule(
         "fetch.committed",
-        "A reader of committed records stops before the first open transaction and is told what "
+        "A reader of committed records stops before the first open transaction and learns what "
         "was aborted.",
         "KIP-98",
         (
@@ -140,11 +140,11 @@ FETCHES: Final = (
     ),
     Rule(
         "fetch.fenced",
-        "Another leader epoch is refused, and a log that parted from the reader's is told where.",
+        "Another leader epoch is refused; the answer says where a log parted from the reader's.",
         "KIP-320, KIP-595",
         (
             "test_fetching::test_a_fetch_under_another_leader_epoch_is_fenced",
-            "test_fetching::test_a_fetcher_whose_log_parts_is_told_where",
+            "test_fetching::test_a_fetcher_whose_log_parts_learns_where",
         ),
     ),
     Rule(

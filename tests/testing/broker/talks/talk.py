@@ -95,7 +95,7 @@ class Talk:
     """One conversation with one side.
 
     Args:
-        side: whom.
+        side: the side that is asked.
         newest: whether the release is one of 4.x.
         tag: makes names of topics and transactions unique.
     """
@@ -131,9 +131,9 @@ class Talk:
         )
         answer = self.side.ask(request, _FETCH)
         assert answer is not None, "a fetch is never hung up on"
-        told = answer.responses[0].partitions[0]
-        batches = [_shown(batch) for batch in iter_batches(told.records or b"")]
-        self.said.append([label, [self._essence(replace(told, records=None)), batches]])
+        fetched = answer.responses[0].partitions[0]
+        batches = [_shown(batch) for batch in iter_batches(fetched.records or b"")]
+        self.said.append([label, [self._essence(replace(fetched, records=None)), batches]])
 
     def wait(
         self,

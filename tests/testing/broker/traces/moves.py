@@ -53,8 +53,8 @@ class Handover(Moves):
 
     Args:
         partition: of the offsets topic.
-        old: who coordinates first.
-        new: who does then.
+        old: the node that coordinates first.
+        new: the node that does then.
         at: when the signal is sent.
         moved_at: seconds after it, when the new one has the partition.
         ends_at: seconds after it, when the old one is gone.

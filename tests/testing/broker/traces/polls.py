@@ -3,8 +3,8 @@
 A note tells them as runs, `27 x14 (232..1610); 25 x7 (1712..2353)`: the answer, how often, and
 milliseconds of the first and the last one.
 
-Decides: when each was sent (evenly within its run), as whom (the member that the connection had
-last joined as), and which answers fit: that of its run, or of a run that is closer than the slack.
+Decides: when each was sent (evenly within its run), as which member (the one that the connection
+had last joined as), and which answers fit: that of its run, or of a run closer than the slack.
 """
 
 import re
@@ -38,7 +38,7 @@ _GRAIN: Final = 0.02
 _PERIOD: Final = 0.1
 _VERSION: Final = 4
 
-_TOLD: Final = (
+_NOTED: Final = (
     ("generation_arithmetic", "A's heartbeats after B went silent", "A"),
     ("nobody_rejoins", "A: ", "A"),
     ("nobody_rejoins", "B: ", "B"),
@@ -49,13 +49,13 @@ _TOLD: Final = (
     ("static_absent", "B silent", "A"),
     ("static_absent", "A's heartbeats for", "A"),
 )
-"""Scenario, how the note begins, and whose heartbeats they are."""
+"""Scenario, how the note begins, and the member that sent the heartbeats."""
 
-_UNTOLD: Final = (
+_UNNOTED: Final = (
     ("first_join", "pending id expires", "pending id leaves", "A", ("0",)),
     ("parked_connection_closes", "A, C: ", "new member N", "C", ("0", "27")),
 )
-"""Scenario, the notes between which somebody must have sent heartbeats, who, and the answers."""
+"""Scenario, the notes between which a member must have sent heartbeats, the member, the answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,27 +84,27 @@ def runs_of(note: Note) -> list[Run]:
 
 def polls_of(trace: Trace) -> list[Exchange]:
     """Rebuild the polling connections of a trace."""
-    rebuilt = (_told, _untold, _moving, _before, _states, _expiries)
+    rebuilt = (_noted, _unnoted, _moving, _before, _states, _expiries)
     polls = [poll for rebuild in rebuilt for poll in rebuild(trace)]
     for number, poll in enumerate(polls, start=1):
         poll.line = -number  # nothing is parked that they could wait behind
     return polls
 
 
-def _told(trace: Trace) -> Iterator[Exchange]:
-    told = [
+def _noted(trace: Trace) -> Iterator[Exchange]:
+    noted = [
         (who, runs_of(note))
-        for scenario, beginning, who in _TOLD
+        for scenario, beginning, who in _NOTED
         for note in trace.notes
         if scenario == trace.scenario and note.text.startswith(beginning)
     ]
-    for who, runs in told:
+    for who, runs in noted:
         for at in _instants(runs):
             yield _heartbeat(trace, who, at, _fitting(runs, at))
 
 
-def _untold(trace: Trace) -> Iterator[Exchange]:
-    for scenario, beginning, end, who, codes in _UNTOLD:
+def _unnoted(trace: Trace) -> Iterator[Exchange]:
+    for scenario, beginning, end, who, codes in _UNNOTED:
         if scenario != trace.scenario:
             continue
         at = next(note.at for note in trace.notes if note.text.startswith(beginning))
@@ -130,9 +130,9 @@ def _before(trace: Trace) -> Iterator[Exchange]:
 
 def _states(trace: Trace) -> Iterator[Exchange]:
     """In `offset_expiry`, each group's state and commit were asked for twice a second."""
-    told = [(note.at, found) for note in trace.notes if (found := _STATE.match(note.text))]
-    for group_id in {found[1] for _, found in told}:
-        changes = [(at, found[2], found[3]) for at, found in told if found[1] == group_id]
+    noted = [(note.at, found) for note in trace.notes if (found := _STATE.match(note.text))]
+    for group_id in {found[1] for _, found in noted}:
+        changes = [(at, found[2], found[3]) for at, found in noted if found[1] == group_id]
         for (at, state, offset), after in zip(changes, [*changes[1:], None], strict=True):
             until = trace.ends_at if after is None else after[0] - _WATCHED_EVERY
             while at < until:

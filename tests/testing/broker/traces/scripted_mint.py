@@ -1,8 +1,8 @@
 """Hands out the very ids that the real broker made, so that hash order shows as it did there.
 
 Decides: which id comes next: the one in the recorded answer of the request that is being handled,
-if no earlier answer had it. Whoever mints where the real broker did not gets a name that no trace
-has, and the answers differ.
+if no earlier answer had it. A core that mints where the real broker did not gets a name that no
+trace has, and the answers differ.
 """
 
 from collections.abc import Iterable

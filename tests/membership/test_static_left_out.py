@@ -19,20 +19,23 @@ from kgroup.membership.events import (
     MetadataChanged,
     RunAssignor,
 )
-from kgroup.membership.group_description import NEW, PASSED_OVER, Remembered
+from kgroup.membership.group_description import LEFT_OUT, NEW, Remembered
 from kgroup.types import MemberState
 from kgroup.wire.messages import JoinGroupRequest
 from tests.membership.driver import NODE, Driven, owned_in_join, partitions, settings
 
 
-def passed_over(
-    *, leader: str = "other", assignor: str = "cooperative-sticky", told: Remembered = PASSED_OVER
+def left_out(
+    *,
+    leader: str = "other",
+    assignor: str = "cooperative-sticky",
+    remembered: Remembered = LEFT_OUT,
 ) -> Driven:
     """A static member that asked amid a round, and whose JoinGroup is answered."""
     member = Driven(settings(assignors=(assignor,), instance="i-1"))
     member.on(MetadataChanged({"t": 2}))
     member.subscribe("t")
-    member.found(remembered=told)
+    member.found(remembered=remembered)
     member.joined(7, leader=leader)
     return member
 
@@ -47,10 +50,10 @@ def looked(member: Driven, divided: dict[str, int] | None) -> None:
 
 
 @pytest.mark.parametrize("first", ["look", "sync"])
-def test_who_was_passed_over_and_came_back_all_the_same_has_what_nobody_has_told(
+def test_a_left_out_member_that_is_back_in_its_generation_owes_the_missing_partition(
     first: str,
 ) -> None:
-    member = passed_over()
+    member = left_out()
     (look,) = member.did(RunAssignor)
     assert (look.unasked, look.follows, look.node_id) == (True, True, NODE)
     if first == "look":
@@ -69,11 +72,11 @@ def test_who_was_passed_over_and_came_back_all_the_same_has_what_nobody_has_told
 @pytest.mark.parametrize("first", ["look", "sync"])
 @pytest.mark.parametrize("given", [(), ("t-0",)])
 @pytest.mark.parametrize("divided", [{}, {"t": 2}])
-def test_who_was_passed_over_and_is_in_a_new_round_begins_no_second_one(
+def test_a_left_out_member_in_a_new_round_begins_no_second_one(
     divided: dict[str, int], given: tuple[str, ...], first: str
 ) -> None:
     """Its leader divides still, or has divided all: also when nothing came to this member."""
-    member = passed_over()
+    member = left_out()
     if first == "look":
         looked(member, divided)
     member.synced(*given)
@@ -86,8 +89,8 @@ def test_who_was_passed_over_and_is_in_a_new_round_begins_no_second_one(
 
 
 @pytest.mark.parametrize("first", ["look", "sync"])
-def test_who_was_passed_over_and_gets_no_answer_is_in_doubt(first: str) -> None:
-    member = passed_over()
+def test_a_left_out_member_without_an_answer_is_in_doubt(first: str) -> None:
+    member = left_out()
     if first == "look":
         looked(member, None)
     member.synced("t-0")
@@ -96,8 +99,8 @@ def test_who_was_passed_over_and_gets_no_answer_is_in_doubt(first: str) -> None:
     member.expect(MemberState.JOINING)
 
 
-def test_an_eager_member_that_was_passed_over_and_gets_no_answer_owes_nothing() -> None:
-    member = passed_over(assignor="range")
+def test_an_eager_left_out_member_without_an_answer_owes_nothing() -> None:
+    member = left_out(assignor="range")
     looked(member, None)
     member.synced("t-0")
     member.expect(MemberState.STABLE)
@@ -106,7 +109,7 @@ def test_an_eager_member_that_was_passed_over_and_gets_no_answer_owes_nothing() 
 def test_what_was_given_out_of_a_topic_counts_when_its_metadata_is_there() -> None:
     member = Driven(settings(instance="i-1"))
     member.subscribe("t")
-    member.found(remembered=PASSED_OVER)
+    member.found(remembered=LEFT_OUT)
     member.joined(7)
     member.synced("t-0")
     looked(member, {"t": 1})
@@ -116,8 +119,8 @@ def test_what_was_given_out_of_a_topic_counts_when_its_metadata_is_there() -> No
 
 
 def test_what_was_given_out_means_nothing_once_another_round_is_joined() -> None:
-    """What it has goes with that JoinGroup; who divides hears it."""
-    member = passed_over()
+    """What it has goes with that JoinGroup, so the leader hears it."""
+    member = left_out()
     late = member.ticket(Errand.RUN_ASSIGNOR)
     member.synced("t-0")
     member.on(EnforceRebalance("x"))
@@ -127,18 +130,18 @@ def test_what_was_given_out_means_nothing_once_another_round_is_joined() -> None
     assert len(member.sent(JoinGroupRequest)) == 2
 
 
-def test_who_was_passed_over_and_leads_the_round_does_not_look() -> None:
-    member = passed_over(leader="m-1")
+def test_a_left_out_member_that_leads_the_round_does_not_look() -> None:
+    member = left_out(leader="m-1")
     (run,) = member.did(RunAssignor)
     assert not run.unasked
 
 
 @pytest.mark.parametrize("given", [(), ("t-0",)])
-def test_who_is_new_to_a_group_that_stands_neither_looks_nor_begins_a_second_round(
+def test_a_new_member_of_a_stable_group_neither_looks_nor_begins_a_second_round(
     given: tuple[str, ...],
 ) -> None:
-    """Its JoinGroup began one: who leads has heard it, also when nothing came to this member."""
-    member = passed_over(told=NEW)
+    """Its JoinGroup began one: the leader has heard it, also when it gave this member nothing."""
+    member = left_out(remembered=NEW)
     member.synced(*given)
     member.on(MetadataChanged({"t": 2}))
     member.expect(MemberState.STABLE)
@@ -150,7 +153,7 @@ def test_the_round_is_owed_until_it_is_adopted_although_the_generation_is_lost_b
     """1. It came back, and asks for a round; 2. the coordinator resigns, and forgets that; 3. its
     lease expires; 4. it joins under its id, with nothing, as it did when it came back: in Stable
     the coordinator takes that for no change, and answers at once."""
-    member = passed_over()
+    member = left_out()
     looked(member, {"t": 1})
     member.synced("t-0")
     member.settle()
