@@ -47,6 +47,7 @@ def member_for(row: MemberRow) -> Driven:
             assignors=("range",) if eager else ("cooperative-sticky",),
             instance="i-1" if static else None,
             backoff=30.0 if waits_long else 0.1,
+            outlives=row.when in (Guard.LAPSES, Guard.RESUMES),
         )
     )
 
@@ -87,6 +88,17 @@ def lose_what_is_revoked(member: Driven) -> None:
     member.on(Subscribed(frozenset({"t"})))
     member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
     member.on(rejected(member, Reaction.LOSE_GENERATION))
+    member.expect(S.FINDING)
+
+
+def lapse(member: Driven) -> None:
+    """Come to the end of the lease while the coordinator is looked for."""
+    member.joined(2)
+    member.synced("t-0", "u-0")
+    member.settle()
+    member.beat()
+    member.on(rejected(member, Reaction.FIND_COORDINATOR))
+    past(member, alone(member, T.LEASE_EXPIRED))
     member.expect(S.FINDING)
 
 
@@ -165,6 +177,9 @@ def pull(member: Driven, row: MemberRow) -> None:
         member.on(Subscribed(frozenset({"t"})))
     if row.when is Guard.STILL_REVOKING:
         lose_what_is_revoked(member)
+    if row.when is Guard.RESUMES:
+        find(member)
+        lapse(member)
     if row.when in (Guard.OUT_OF_PACE, Guard.JOINS_LATER):
         out_of_pace(member)
     if row.when is Guard.HANDING_OVER or row.on is T.HAND_OVER_LIMIT:

@@ -96,10 +96,10 @@ IDENTITY = (
         module="kgroup.membership.ending_rows",
         changes=(
             Change(
-                "        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),\n"
+                "        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING),\n"
                 "        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),\n"
                 "        to=_S.FINDING,\n",
-                "        (_S.PREPARING, _S.ASSIGNING, _S.STABLE),\n"
+                "        (_S.PREPARING, _S.ASSIGNING),\n"
                 "        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),\n"
                 "        to=_S.FINDING,\n",
             ),
