@@ -302,7 +302,7 @@ PROOF = (
         module="kgroup.machine.lease",
         changes=(
             Change(
-                "        return replace(self, confirmed_at=_later(self.confirmed_at, sent_at))\n",
+                "        return replace(self, confirmed_at=confirmed_at, lapsed=False)\n",
                 "        return self.confirmed(sent_at, synced=True)\n",
             ),
         ),
@@ -314,7 +314,7 @@ PROOF = (
         module="kgroup.machine.lease",
         changes=(
             Change(
-                "        return replace(self, confirmed_at=None, synced_at=None)\n",
+                "        return replace(self, confirmed_at=None, synced_at=None, lapsed=False)\n",
                 "        return self\n",
             ),
         ),
