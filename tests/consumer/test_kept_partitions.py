@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 import anyio
@@ -79,11 +80,11 @@ async def test_what_is_kept_stands_still_for_no_listener_of_another_member(commi
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(write, broker)
         for each in crew[:2]:
-            tasks.start_soon(lambda it=each: it.live(broker, commits=commits))
+            tasks.start_soon(partial(each.live, broker, commits=commits))
         await until(lambda: group.has_settled(2), 30.0, "two members share the topic")
         await anyio.sleep(2.0)
         began = anyio.current_time()
-        tasks.start_soon(lambda: crew[2].live(broker, commits=commits))
+        tasks.start_soon(partial(crew[2].live, broker, commits=commits))
         await until(lambda: group.has_settled(3) and crew[1].took, 30.0, "a third one has a share")
         await anyio.sleep(1.0)
         ended = anyio.current_time()

@@ -18,7 +18,6 @@ from kgroup.membership.events import (
     CommitRejected,
     Drained,
     EnforceRebalance,
-    ListenerDone,
     MetadataChanged,
     Polled,
     RequestFailed,
@@ -28,7 +27,7 @@ from kgroup.membership.events import (
 )
 from kgroup.membership.step import MemberRow
 from kgroup.membership.triggers import Guard, Trigger
-from kgroup.types import Generation, Leave, MemberState
+from kgroup.types import Leave, MemberState
 from tests.membership.driver import REBALANCE, Driven, Writing, join_answer, settings
 
 S, T = MemberState, Trigger
@@ -399,17 +398,3 @@ def test_a_row_fires_and_leads_where_it_says(row: MemberRow) -> None:
     assert row in member.fired
     following = [*(each.at for each in member.fired), member.state]
     assert following[member.fired.index(row) + 1] is row.to
-
-
-def test_a_generation_is_replaced_whole() -> None:
-    member = Driven().join("t-0")
-    assert member.member.identity.generation == Generation(
-        "g", 1, "m-1", None, "cooperative-sticky"
-    )
-
-
-def test_a_listener_that_returns_for_a_change_nobody_made_changes_nothing() -> None:
-    member = Driven().join("t-0")
-    before = member.member
-    assert member.on(ListenerDone(99)) == ()
-    assert member.member == before
