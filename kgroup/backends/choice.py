@@ -5,6 +5,7 @@ Never: starts anything; imports the Marshal backend for a group that does not us
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias, cast
 
 from kgroup.backends.backend import GroupBackend
@@ -12,10 +13,11 @@ from kgroup.backends.classic.backend import ClassicBackend
 from kgroup.config import ConsumerConfig
 from kgroup.journal import Sink
 from kgroup.marshal.rules import Compat
+from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster
 from kgroup.types import Backend
 
-__all__ = ["Coordination", "configured"]
+__all__ = ["Coordination", "configured", "outliving"]
 
 Coordination: TypeAlias = Callable[[ConsumerConfig, Cluster, Sink], GroupBackend]
 """Makes the backend that coordinates a group; the cluster is the consumer's."""
@@ -50,8 +52,23 @@ def configured(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBac
 
 def _classic(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
     """Coordinate by the classic group protocol."""
+    return _member(config, config.membership(), cluster, sink)
+
+
+def outliving(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
+    """Coordinate by the classic protocol; what is owned outlives the lease, without being read.
+
+    As clients do that give up partitions when the coordinator says so, and not before.
+    """
+    settings = replace(config.membership(), outlives_lease=True)
+    return _member(config, settings, cluster, sink)
+
+
+def _member(
+    config: ConsumerConfig, settings: MembershipSettings, cluster: Cluster, sink: Sink
+) -> GroupBackend:
     return ClassicBackend(
-        config.membership(),
+        settings,
         cluster,
         sink,
         exclude_internal_topics=config.exclude_internal_topics,

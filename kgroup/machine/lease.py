@@ -10,7 +10,8 @@ Two deadlines, both counted from *sending*, the safe side:
     session or not. B is the latest sending time of a heartbeat answered OK while the current
     generation is synced, of an answered JoinGroup, or of a SyncGroup answered 0. (OK before the
     sync proves nothing: a member that does not sync within the rebalance timeout is expelled.)
-Deadlines only extend; expiry is final: a coordinator that is loading says OK to anybody.
+Deadlines only extend; expiry is final: a coordinator that is loading says OK to anybody. What may
+outlive it (`lapse`) is proved anew by an answered JoinGroup or SyncGroup alone.
 """
 
 from kgroup.frozen import replace
@@ -29,6 +30,7 @@ class Lease:
         margin: seconds taken off for clocks and scheduling.
         confirmed_at: A, None before the first answered heartbeat.
         synced_at: B, None before the first answered JoinGroup.
+        lapsed: over by the clock, and no coordinator has been heard of the membership since.
     """
 
     session_timeout: float
@@ -36,6 +38,7 @@ class Lease:
     margin: float
     confirmed_at: float | None = None
     synced_at: float | None = None
+    lapsed: bool = False
 
     def expires_at(self) -> float | None:
         """Return the instant after which nothing may be handed out; None before any proof."""
@@ -73,15 +76,20 @@ class Lease:
 
     def signalled(self, sent_at: float) -> "Lease":
         """Count a heartbeat answered REBALANCE_IN_PROGRESS: the session is renewed, no more."""
-        return replace(self, confirmed_at=_later(self.confirmed_at, sent_at))
+        confirmed_at = _later(self.confirmed_at, sent_at)
+        return replace(self, confirmed_at=confirmed_at, lapsed=False)
 
     def rejoined(self, sent_at: float) -> "Lease":
         """Count an answered JoinGroup, or a SyncGroup answered 0."""
-        return replace(self, synced_at=_later(self.synced_at, sent_at))
+        return replace(self, synced_at=_later(self.synced_at, sent_at), lapsed=False)
 
     def ended(self) -> "Lease":
         """Forget all proof: expired, lost, or another member id."""
-        return replace(self, confirmed_at=None, synced_at=None)
+        return replace(self, confirmed_at=None, synced_at=None, lapsed=False)
+
+    def lapse(self) -> "Lease":
+        """Forget all proof, but not that the coordinator may still have the membership."""
+        return replace(self.ended(), lapsed=True)
 
 
 def _later(known: float | None, instant: float) -> float:

@@ -23,6 +23,7 @@ Never: awaits, reads a clock, draws chance, logs or opens a socket.
 | what does a static member that restarts owe the group | `returning` |
 | what does DescribeGroups say of the group | `group_description` |
 | which late answer can still say that a static member is fenced | `given_up` |
+| what does a member keep whose lease is over, where that is asked for | `lapsing` |
 | how long does a member wait for its listener | `waiting` |
 | what may be said for a member whose loop is blocked, and what does it prove | `second` |
 | which options does a member read | `settings` |

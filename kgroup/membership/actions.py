@@ -15,6 +15,7 @@ from kgroup.machine.wishes import Errand
 from kgroup.membership import leadership, requests
 from kgroup.membership.coordinator import CoordinatorTrigger
 from kgroup.membership.events import Disconnect, Done, Note, Raise, Tell
+from kgroup.membership.lapsing import is_resumed, lapse
 from kgroup.membership.requests import memory_of
 from kgroup.membership.returning import (
     asks_anew,
@@ -193,6 +194,7 @@ def _adopt(turn: Turn) -> None:
     member = turn.member
     generation = member.identity.generation
     assert generation is not None
+    resumed = is_resumed(member)
     assigned = turn.assigned
     wanted = member.wishes.topics or frozenset()
     usable = frozenset(tp for tp in assigned if tp.topic in wanted)
@@ -212,7 +214,7 @@ def _adopt(turn: Turn) -> None:
             believed=turn.member.round.believed | believed_now,
             held_back=frozenset(),
             unsettled=False,
-            completed=member.round.completed + 1,
+            completed=member.round.completed + (not resumed),
             attempts=0,
             unheard=unheard_topics(member, assigned),
             remembered=None,
@@ -220,7 +222,8 @@ def _adopt(turn: Turn) -> None:
     )
     begin_handing_over(turn, gone)
     turn.member = replace(turn.member, memory=memory_of(generation.protocol_name, turn.user_data))
-    turn.call_listener(ChangeKind.ASSIGNED, added=added)
+    if added or not resumed:
+        turn.call_listener(ChangeKind.ASSIGNED, added=added)
     if asks_anew(member, assigned):
         owe_round(turn)
     owe_unheard(turn)
@@ -334,10 +337,6 @@ def _store_member_id(turn: Turn) -> None:
     turn.put_identity(Identity(member_id=turn.joined.member_id))
 
 
-def _back_off(turn: Turn) -> None:
-    _back_off_to(turn, turn.member.settings.retry_backoff_max)
-
-
 def _back_off_round(turn: Turn) -> None:
     _back_off_to(turn, turn.member.settings.round_backoff_max)
 
@@ -379,13 +378,14 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         Action.ADOPT: _adopt,
         Action.SEND_HEARTBEAT: _send_heartbeat,
         Action.BEAT_UNLESS_OUT: _beat_unless_out,
+        Action.LAPSE: lapse,
         Action.LOSE_ALL: _lose_all,
         Action.FORGET_GENERATION: lambda turn: _forget(
             turn, Identity(member_id=turn.member.identity.member_id)
         ),
         Action.FORGET_MEMBER: lambda turn: _forget(turn, Identity()),
         Action.GO: _go,
-        Action.BACK_OFF: _back_off,
+        Action.BACK_OFF: lambda turn: _back_off_to(turn, turn.member.settings.retry_backoff_max),
         Action.BACK_OFF_LONGEST: _back_off_longest,
         Action.BACK_OFF_ROUND: _back_off_round,
         Action.NOTE_FAILURE: leadership.note_failure,

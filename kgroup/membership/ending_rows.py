@@ -22,11 +22,34 @@ _A = Action
 
 _LOST: Final[Rules] = (
     fan(
-        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
+        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING),
         (_T.GENERATION_LOST, _T.LEASE_EXPIRED),
         to=_S.FINDING,
         do=(*LOSE_GENERATION, _A.SEEK_COORDINATOR),
         why="lost: nothing may be committed; the member id is kept",
+    ),
+    fan(
+        _S.STABLE,
+        _T.GENERATION_LOST,
+        to=_S.FINDING,
+        do=(*LOSE_GENERATION, _A.SEEK_COORDINATOR),
+        why="lost: nothing may be committed; the member id is kept",
+    ),
+    fan(
+        _S.STABLE,
+        _T.LEASE_EXPIRED,
+        to=_S.FINDING,
+        when=_G.ENDS,
+        do=(*LOSE_GENERATION, _A.SEEK_COORDINATOR),
+        why="lost: nothing may be committed; the member id is kept",
+    ),
+    fan(
+        _S.STABLE,
+        _T.LEASE_EXPIRED,
+        to=_S.FINDING,
+        when=_G.LAPSES,
+        do=(_A.LAPSE, _A.SEEK_COORDINATOR),
+        why="as aiokafka: a coordinator that was away may still know the generation",
     ),
     fan(
         (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),

@@ -305,6 +305,9 @@ class RunAssignor:
 class Note(Enum):
     """What a person should hear once."""
 
+    SESSION_UNCONFIRMED = (
+        "no coordinator confirms the session: what is owned is kept, not read, until one does"
+    )
     DRAIN_CUT = "a batch was still in hand when its partitions had to go; it may be delivered again"
     LISTENER_AWAITED = (
         "what on_revoked runs for is lost; this member joins again when it has returned, or late"

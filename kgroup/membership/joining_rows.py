@@ -136,6 +136,14 @@ _ROUND: Final[Rules] = (
     fan(
         _S.FINDING,
         _T.COORDINATOR_READY,
+        to=_S.SYNCING,
+        when=_G.RESUMES,
+        do=(_A.SEND_SYNC,),
+        why="a generation that stands is told its assignment again; a heartbeat proves nothing",
+    ),
+    fan(
+        _S.FINDING,
+        _T.COORDINATOR_READY,
         to=_S.BACKING_OFF,
         when=_G.JOINS_LATER,
         do=(_A.KEEP_PACE,),

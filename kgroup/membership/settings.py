@@ -35,6 +35,8 @@ class MembershipSettings:
         retry_backoff_max: longest pause.
         lease_margin: taken off the lease for clocks and scheduling.
         client_rack: rack of this member (KIP-881), None when not known.
+        outlives_lease: whether a member that stands in no round keeps what it owns when its lease
+            is over, without handing out anything, until the coordinator says what became of it.
     """
 
     group_id: str
@@ -49,6 +51,7 @@ class MembershipSettings:
     retry_backoff_max: float = 1.0
     lease_margin: float = 0.5
     client_rack: str | None = None
+    outlives_lease: bool = False
 
     @property
     def poll_interval(self) -> float:

@@ -142,8 +142,12 @@ def _static(member: GroupMember) -> bool:
     return member.settings.group_instance_id is not None
 
 
+def _resumes(member: GroupMember) -> bool:
+    return member.lease.lapsed and bool(member.holdings.states)
+
+
 def _may_join(member: GroupMember) -> bool:
-    return not member.still_revoking()
+    return not member.still_revoking() and not _resumes(member)
 
 
 def _hands_over(member: GroupMember) -> bool:
@@ -169,9 +173,14 @@ _ASKED: Mapping[Guard, Callable[[GroupMember, float], bool]] = MappingProxyType(
         Guard.WANTS_NOTHING: lambda member, _: not _closing(member) and not _wants_join(member),
         Guard.IN_PACE: lambda member, now: now >= member.join_due_at(),
         Guard.OUT_OF_PACE: lambda member, now: now < member.join_due_at(),
-        Guard.STILL_REVOKING: lambda member, _: bool(member.still_revoking()),
+        Guard.STILL_REVOKING: lambda member, _: (
+            bool(member.still_revoking()) and not _resumes(member)
+        ),
         Guard.JOINS_NOW: lambda member, now: _may_join(member) and now >= member.join_due_at(),
         Guard.JOINS_LATER: lambda member, now: _may_join(member) and now < member.join_due_at(),
+        Guard.LAPSES: lambda member, _: member.settings.outlives_lease,
+        Guard.ENDS: lambda member, _: not member.settings.outlives_lease,
+        Guard.RESUMES: lambda member, _: _resumes(member),
     }
 )
 """Complete: the coverage theorem has every guard in a family, and every family in a row."""

@@ -258,6 +258,8 @@ def _synced(turn: Turn, answer: SyncGroupResponse) -> Trigger | None:
     if verdict is not Reaction.SUCCEED:
         # Refused, so nobody was given what it carried.
         turn.put_lead(replace(turn.member.lead, offered=None))
+        if verdict is Reaction.REJOIN and turn.member.lease.lapsed:
+            return Trigger.RETRY_LATER  # also said while loading; a heartbeat tells of a round
         return _refusal(turn, verdict, ApiKey.SYNC_GROUP, answer.error_code)
     member = turn.member
     ticket = member.round.ticket

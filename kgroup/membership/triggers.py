@@ -100,6 +100,9 @@ class Guard(Word):
     STILL_REVOKING = "on_revoked still runs for what was lost, and is waited for"
     JOINS_NOW = "no listener is waited for, and rounds are not too close together"
     JOINS_LATER = "no listener is waited for, but too many rounds in a short time"
+    LAPSES = "what is owned outlives the lease"
+    ENDS = "what is owned ends with the lease"
+    RESUMES = "the lease is over, and what is owned has outlived it"
 
 
 class Action(Word):
@@ -122,6 +125,7 @@ class Action(Word):
     ADOPT = "adopt the assignment"
     SEND_HEARTBEAT = "send Heartbeat"
     BEAT_UNLESS_OUT = "send Heartbeat unless one is out"
+    LAPSE = "keep what is held, hand out nothing"
     LOSE_ALL = "call on_lost for everything held"
     FORGET_GENERATION = "forget the generation"
     FORGET_MEMBER = "forget the generation and the member id"

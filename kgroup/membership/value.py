@@ -278,6 +278,8 @@ class GroupMember:
         Eager: everything. Cooperative: partitions of topics no longer subscribed to; a leader
         may pass claims on such topics over, and another member would get them at once.
         """
+        if self.lease.lapsed:
+            return ()  # no JoinGroup comes before the coordinator has said what became of them
         if self.eager:
             return self.holdings.claims
         wanted = self.wishes.topics or frozenset()
@@ -335,10 +337,8 @@ class GroupMember:
         )
 
     def recalls(self) -> bool:
-        """Tell whether the coordinator can still say what the process before this one asked for.
-
-        The first JoinGroup overwrites it, whether or not its answer arrives.
-        """
+        """Tell whether the coordinator can still say what the process before this one asked for."""
+        # The first JoinGroup overwrites it, whether or not its answer arrives.
         return self.settings.group_instance_id is not None and not self.round.introduced
 
     def unheard(self) -> frozenset[str]:

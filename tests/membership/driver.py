@@ -92,6 +92,7 @@ def settings(
     assignors: Iterable[str | Assignor] = ("cooperative-sticky",),
     instance: str | None = None,
     backoff: float = 0.1,
+    outlives: bool = False,
 ) -> MembershipSettings:
     return MembershipSettings(
         group_id="g",
@@ -102,6 +103,7 @@ def settings(
         rebalance_timeout=REBALANCE,
         retry_backoff=backoff,
         retry_backoff_max=max(backoff, 1.0),
+        outlives_lease=outlives,
     )
 
 

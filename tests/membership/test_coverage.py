@@ -24,7 +24,8 @@ FAMILIES = (
     frozenset({Guard.CLOSING, Guard.WANTS_JOIN, Guard.WANTS_NOTHING}),
     frozenset({Guard.CLOSING, Guard.NOT_CLOSING}),
     frozenset({Guard.IN_PACE, Guard.OUT_OF_PACE}),
-    frozenset({Guard.STILL_REVOKING, Guard.JOINS_NOW, Guard.JOINS_LATER}),
+    frozenset({Guard.STILL_REVOKING, Guard.JOINS_NOW, Guard.JOINS_LATER, Guard.RESUMES}),
+    frozenset({Guard.LAPSES, Guard.ENDS}),
 )
 
 MEMBER = Expectation(

@@ -18,7 +18,6 @@ from kgroup.membership.events import (
     CommitRejected,
     Drained,
     EnforceRebalance,
-    ListenerDone,
     MetadataChanged,
     Polled,
     RequestFailed,
@@ -28,7 +27,7 @@ from kgroup.membership.events import (
 )
 from kgroup.membership.step import MemberRow
 from kgroup.membership.triggers import Guard, Trigger
-from kgroup.types import Generation, Leave, MemberState
+from kgroup.types import Leave, MemberState
 from tests.membership.driver import REBALANCE, Driven, Writing, join_answer, settings
 
 S, T = MemberState, Trigger
@@ -47,6 +46,7 @@ def member_for(row: MemberRow) -> Driven:
             assignors=("range",) if eager else ("cooperative-sticky",),
             instance="i-1" if static else None,
             backoff=30.0 if waits_long else 0.1,
+            outlives=row.when in (Guard.LAPSES, Guard.RESUMES),
         )
     )
 
@@ -87,6 +87,17 @@ def lose_what_is_revoked(member: Driven) -> None:
     member.on(Subscribed(frozenset({"t"})))
     member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
     member.on(rejected(member, Reaction.LOSE_GENERATION))
+    member.expect(S.FINDING)
+
+
+def lapse(member: Driven) -> None:
+    """Come to the end of the lease while the coordinator is looked for."""
+    member.joined(2)
+    member.synced("t-0", "u-0")
+    member.settle()
+    member.beat()
+    member.on(rejected(member, Reaction.FIND_COORDINATOR))
+    past(member, alone(member, T.LEASE_EXPIRED))
     member.expect(S.FINDING)
 
 
@@ -165,6 +176,9 @@ def pull(member: Driven, row: MemberRow) -> None:
         member.on(Subscribed(frozenset({"t"})))
     if row.when is Guard.STILL_REVOKING:
         lose_what_is_revoked(member)
+    if row.when is Guard.RESUMES:
+        find(member)
+        lapse(member)
     if row.when in (Guard.OUT_OF_PACE, Guard.JOINS_LATER):
         out_of_pace(member)
     if row.when is Guard.HANDING_OVER or row.on is T.HAND_OVER_LIMIT:
@@ -384,17 +398,3 @@ def test_a_row_fires_and_leads_where_it_says(row: MemberRow) -> None:
     assert row in member.fired
     following = [*(each.at for each in member.fired), member.state]
     assert following[member.fired.index(row) + 1] is row.to
-
-
-def test_a_generation_is_replaced_whole() -> None:
-    member = Driven().join("t-0")
-    assert member.member.identity.generation == Generation(
-        "g", 1, "m-1", None, "cooperative-sticky"
-    )
-
-
-def test_a_listener_that_returns_for_a_change_nobody_made_changes_nothing() -> None:
-    member = Driven().join("t-0")
-    before = member.member
-    assert member.on(ListenerDone(99)) == ()
-    assert member.member == before

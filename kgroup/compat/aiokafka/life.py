@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 from aiokafka.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 
 from kgroup import Consumer, KGroupError
+from kgroup.backends.choice import outliving
 from kgroup.compat.aiokafka.errors import translating
 from kgroup.compat.aiokafka.options import read
 from kgroup.compat.aiokafka.rounds import Rounds
@@ -148,7 +149,7 @@ class Life:
             stay_with_partition=True,
             done_at="delivery",
             ports=self._ports,
-        )
+        ).coordinate_by(outliving)
         self._host = host = Host(native, min(facade.request_timeout, _LONGEST_STOP))
         try:
             with translating():

@@ -55,8 +55,8 @@ class Offsets(Life):
             IllegalOperation: there is no group_id.
             ValueError, TypeError: the offsets have another shape.
             IllegalStateError: nothing is subscribed or assigned, or not one of the partitions.
-            CommitFailedError: the group has moved on, or no coordinator answered within
-                `session_timeout_ms`: another member may have the partitions.
+            CommitFailedError: the group has moved on, or nothing was read, and no coordinator
+                answered, for `max_poll_interval_ms`: another member may have the partitions.
             KafkaError: the coordinator refused.
         """
         async with refusing():

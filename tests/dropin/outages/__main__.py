@@ -36,6 +36,8 @@ from tests.dropin.outages.program import CLASSES, STYLES
 
 _VERSION = "4.3.1"
 _FROZEN = (3, 6, 15, 40, 70)
+_AWAY = 12.0
+"""Seconds between a broker's end and its new start: more than aiokafka's session."""
 _AFTER = 25.0
 """Seconds in which a program has to read again once an outage is over."""
 
@@ -165,9 +167,11 @@ def frozen(seconds: float) -> Callable[[LocalKafka], None]:
     return outage
 
 
-def restarted(kafka: LocalKafka) -> None:
+def restarted(kafka: LocalKafka, away: float = 0.0) -> None:
+    """Have the only broker go and come back, after so many seconds and as long as it starts."""
     (node,) = kafka.nodes
     kafka.stop(node)
+    time.sleep(away)
     kafka.restart(node)
 
 
@@ -249,6 +253,9 @@ def main() -> None:
             name = f"broker frozen for {seconds} s"
             note(name, lambda name=name, s=seconds: through(name, kafka, frozen(s)))  # type: ignore[misc]
         note("broker restarted", lambda: through("broker restarted", kafka, restarted))
+        late = partial(restarted, away=_AWAY)
+        name = f"broker restarted after {_AWAY:g} s"
+        note(name, lambda: through(name, kafka, late))
     finally:
         kafka.close()
     if wanted.only in "coordinator moved":

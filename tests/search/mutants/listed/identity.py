@@ -96,10 +96,10 @@ IDENTITY = (
         module="kgroup.membership.ending_rows",
         changes=(
             Change(
-                "        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),\n"
+                "        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING),\n"
                 "        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),\n"
                 "        to=_S.FINDING,\n",
-                "        (_S.PREPARING, _S.ASSIGNING, _S.STABLE),\n"
+                "        (_S.PREPARING, _S.ASSIGNING),\n"
                 "        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),\n"
                 "        to=_S.FINDING,\n",
             ),
@@ -302,7 +302,7 @@ PROOF = (
         module="kgroup.machine.lease",
         changes=(
             Change(
-                "        return replace(self, confirmed_at=_later(self.confirmed_at, sent_at))\n",
+                "        return replace(self, confirmed_at=confirmed_at, lapsed=False)\n",
                 "        return self.confirmed(sent_at, synced=True)\n",
             ),
         ),
@@ -314,7 +314,7 @@ PROOF = (
         module="kgroup.machine.lease",
         changes=(
             Change(
-                "        return replace(self, confirmed_at=None, synced_at=None)\n",
+                "        return replace(self, confirmed_at=None, synced_at=None, lapsed=False)\n",
                 "        return self\n",
             ),
         ),
