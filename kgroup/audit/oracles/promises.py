@@ -24,12 +24,11 @@ from kgroup.audit.oracles.heartbeats import Heartbeats
 from kgroup.audit.oracles.ownership import OneOwnerInTime
 from kgroup.audit.oracles.static import StaticUnnoticed
 from kgroup.audit.oracles.watch import Oracle
-from kgroup.journal.events import Event
 from kgroup.journal.periods import Periods
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["PROMISES", "Promise", "at_least_once", "kinds_of", "oracles_of"]
+__all__ = ["PROMISES", "Promise", "at_least_once", "oracles_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +128,3 @@ def oracles_of(
         follows = shared if "periods" in signature(kind).parameters else {}
         made[name] = kind(**follows, **given.get(kind, {}))
     return made
-
-
-def kinds_of(oracle: type[Oracle]) -> frozenset[type[Event]] | None:
-    """Return the events an oracle looks at, None when it looks at all."""
-    kinds: frozenset[type[Event]] | None = getattr(oracle, "KINDS", None)
-    return kinds

@@ -6,9 +6,9 @@ Never: adds a fact the rows do not hold; a test compares the page with `docs/`.
 
 from collections.abc import Iterator
 
-from kgroup.machine.describe import diagram, every_row, plain_rows
 from kgroup.marshal.admission import ADMISSION_ROWS
 from kgroup.marshal.key_rows import KEY_ROWS, KeyPhase
+from tests.pages.errors import diagram, every_row, plain_rows
 
 __all__ = ["marshal_page"]
 
