@@ -15,8 +15,6 @@ from kgroup.audit.oracles.promises import PROMISES, Promise
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind
 from kgroup.journal.events import EVENT_CLASSES, Entry, Event, Source
 
-__all__ = ["event_log_page"]
-
 _HEAD: Final = """\
 # The event log
 

@@ -10,8 +10,6 @@ from kgroup.marshal.admission import ADMISSION_ROWS
 from kgroup.marshal.key_rows import KEY_ROWS, KeyPhase
 from tests.pages.errors import diagram, every_row, plain_rows
 
-__all__ = ["marshal_page"]
-
 _INTRO = """\
 # How a member owns a partition in Marshal mode
 

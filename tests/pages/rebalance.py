@@ -13,8 +13,6 @@ from kgroup.membership.states import FACTS
 from kgroup.types import MemberState
 from tests.pages.errors import diagram, every_row, plain_rows
 
-__all__ = ["rebalance_page"]
-
 _INTRO = """\
 # How a member rebalances
 

@@ -27,8 +27,6 @@ from kgroup.journal.faults import StateCause
 from kgroup.types import MemberState
 from tests.search.oracles import excuses
 
-__all__ = ["AnswersInTime"]
-
 _COMMIT_CAUSES: Final = frozenset(
     {
         StateCause.FENCED,

@@ -22,8 +22,6 @@ from kgroup.journal.faults import StateCause
 from kgroup.types import ChangeKind, MemberState
 from tests.search.oracles import excuses
 
-__all__ = ["OUT", "Awaited"]
-
 OUT = frozenset(
     {MemberState.UNSUBSCRIBED, MemberState.LEAVING, MemberState.LEFT, MemberState.DORMANT}
 )

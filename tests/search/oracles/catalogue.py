@@ -47,8 +47,6 @@ from tests.search.oracles.static_leader import OnlyLeadersAssign
 from tests.search.oracles.stored import StoredCommits
 from tests.search.oracles.stored_done import StoredIsDone
 
-__all__ = ["CATALOGUE", "members_oracles", "simulation_oracles"]
-
 _SEARCHED: Final = (
     Promise("S3", "no delivery after the lease", (LeaseHeld,), real=True),
     Promise("S4", "what is held is given back or listed before a join", (JoinClaims,), real=True),

@@ -35,8 +35,6 @@ from kgroup.journal.faults import LETHAL, STANDING, Faults
 from kgroup.types import Leave, MemberState
 from tests.search.oracles import excuses
 
-__all__ = ["ClosesWell"]
-
 _REMOVED: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 _EXPELLING: Final = _REMOVED | {ErrorCode.ILLEGAL_GENERATION}
 

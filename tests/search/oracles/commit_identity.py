@@ -25,8 +25,6 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.periods import Periods
 
-__all__ = ["CommitIdentity"]
-
 
 class CommitIdentity:
     """C2 and C5: commits under an identity and a claim.

@@ -30,8 +30,6 @@ from kgroup.journal.events import (
 )
 from kgroup.types import ChangeKind, Claim
 
-__all__ = ["AutoCommitBehindPoll", "CommitsBeforeJoin"]
-
 
 class CommitsBeforeJoin:
     """C8: commits of revoked claims are settled before the next round."""

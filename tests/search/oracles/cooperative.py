@@ -26,8 +26,6 @@ from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
 from kgroup.types import Cause, Claim, RebalanceProtocol, TopicPartition
 from tests.search.oracles import excuses
 
-__all__ = ["OWN_ACCORD", "KeptUntouched"]
-
 OWN_ACCORD: Final = frozenset(
     cause.value
     for cause in (

@@ -21,8 +21,6 @@ from kgroup.journal.events import (
 from kgroup.journal.faults import StateCause
 from kgroup.types import Cause, Claim, MemberState, RebalanceProtocol, TopicPartition
 
-__all__ = ["EXCUSES", "Excuse"]
-
 _LOSING: Final = frozenset({StateCause.LEASE_EXPIRED, StateCause.GENERATION_LOST})
 _OF_COORDINATOR: Final = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT})
 _MOVED: Final = frozenset(

@@ -29,8 +29,6 @@ from kgroup.journal.events import (
 from kgroup.types import ChangeKind, Claim, TopicPartition
 from tests.search.oracles import excuses
 
-__all__ = ["ServedInTurn"]
-
 
 @dataclass(slots=True)
 class _Waiting:

@@ -28,8 +28,6 @@ from kgroup.types import MemberState
 from tests.search.oracles import excuses
 from tests.search.oracles.awaited import Awaited
 
-__all__ = ["FencedSilent"]
-
 _GROUP_APIS: Final = frozenset(
     {
         ApiKey.JOIN_GROUP,

@@ -34,8 +34,6 @@ from kgroup.types import ChangeKind, RebalanceProtocol
 from tests.search.oracles import excuses
 from tests.search.oracles.cooperative import OWN_ACCORD
 
-__all__ = ["FewRounds"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Window:

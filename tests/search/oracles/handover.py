@@ -28,8 +28,6 @@ from kgroup.journal.periods import Periods
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol
 from tests.search.oracles import excuses
 
-__all__ = ["JoinClaims"]
-
 
 @dataclass(slots=True)
 class _Life:

@@ -25,8 +25,6 @@ from kgroup.journal.events import (
 )
 from kgroup.types import Claim
 
-__all__ = ["NoSilentJump"]
-
 
 @dataclass(slots=True)
 class _Place:

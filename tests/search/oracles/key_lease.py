@@ -21,8 +21,6 @@ from kgroup.journal.events import (
 )
 from kgroup.types import TopicPartition
 
-__all__ = ["KeyLeases"]
-
 _PROVING: Final = frozenset({ClaimVerdict.RENEWED, ClaimVerdict.ADOPTED})
 _TAKING: Final = frozenset({ClaimVerdict.ACCEPTED, ClaimVerdict.ADOPTED})
 

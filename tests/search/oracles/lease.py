@@ -41,8 +41,6 @@ from kgroup.types import ChangeKind
 from tests.search.oracles import excuses
 from tests.search.oracles.key_lease import KeyLeases
 
-__all__ = ["LeaseHeld"]
-
 _PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 

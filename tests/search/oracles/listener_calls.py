@@ -29,8 +29,6 @@ from kgroup.journal.events import (
 from kgroup.journal.faults import Faults
 from tests.search.oracles import excuses
 
-__all__ = ["ListenerEnds", "ListenerSerial"]
-
 _CALLS: Final = frozenset({CallbackStep, FaultStep, MemberStarted, MemberStopped, OwnershipStep})
 
 

@@ -28,8 +28,6 @@ from kgroup.journal.faults import StateCause
 from tests.search.oracles import excuses
 from tests.search.oracles.awaited import OUT, Awaited
 
-__all__ = ["MemberIds"]
-
 _DISOWNING: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
 """Codes after which a member has no id any more."""
 

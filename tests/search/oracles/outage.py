@@ -31,8 +31,6 @@ from kgroup.types import Cause, ChangeKind
 from tests.search.oracles import excuses
 from tests.search.oracles.cooperative import OWN_ACCORD
 
-__all__ = ["OutageUnnoticed"]
-
 _OUTAGES: Final = frozenset({"COORDINATOR_KILLED", "COORDINATOR_LOADS", "COORDINATOR_MOVED"})
 _REST: Final = 5.0
 """Seconds before an outage in which nothing may have happened."""

@@ -28,8 +28,6 @@ from kgroup.journal.events import (
 from kgroup.types import TopicPartition
 from tests.search.oracles import excuses
 
-__all__ = ["TrueOutcomes"]
-
 
 @dataclass(slots=True)
 class _Partition:

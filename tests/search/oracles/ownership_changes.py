@@ -14,8 +14,6 @@ from kgroup.journal.events import Entry, Event, GenerationEntered, OwnershipStep
 from kgroup.types import ChangeKind, Claim, TopicPartition
 from tests.search.oracles import excuses
 
-__all__ = ["OwnershipAlternates", "TakenBeforeAdded"]
-
 
 class OwnershipAlternates:
     """B2: assigned, then revoked or lost, then assigned again."""

@@ -27,8 +27,6 @@ from kgroup.journal.events import (
     Source,
 )
 
-__all__ = ["NoStorm"]
-
 _FETCH: Final = ApiKey.FETCH
 _COMMIT: Final = ApiKey.OFFSET_COMMIT
 _LATER: Final = frozenset(

@@ -30,8 +30,6 @@ from kgroup.journal.faults import Faults
 from kgroup.types import ChangeKind, Claim
 from tests.search.oracles import excuses
 
-__all__ = ["PollGap"]
-
 
 @dataclass(slots=True)
 class _Application:

@@ -27,8 +27,6 @@ from kgroup.journal.faults import Faults
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import TopicPartition
 
-__all__ = ["Recovers"]
-
 
 class Recovers:
     """L1: one delivering owner per partition after the last disturbance.

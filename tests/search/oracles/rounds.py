@@ -28,8 +28,6 @@ from kgroup.journal.events import (
 )
 from kgroup.types import TopicPartition
 
-__all__ = ["RoundRules"]
-
 _COOPERATIVE: Final = frozenset({"cooperative-sticky"})
 _EAGER: Final = frozenset({"range", "roundrobin", "sticky"})
 

@@ -21,8 +21,6 @@ from kgroup.journal.events import (
     Source,
 )
 
-__all__ = ["OnlyLeadersAssign"]
-
 
 class OnlyLeadersAssign:
     """T3: assignments come from the leader of the round."""

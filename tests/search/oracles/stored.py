@@ -30,8 +30,6 @@ from kgroup.journal.periods import PeriodKey
 from kgroup.types import ChangeKind, TopicPartition
 from tests.search.oracles import excuses
 
-__all__ = ["StoredCommits"]
-
 
 @dataclass(slots=True)
 class _Line:

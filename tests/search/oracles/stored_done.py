@@ -15,8 +15,6 @@ from kgroup.journal.events import CommitStored, Done, Entry, Event, OffsetRead, 
 from kgroup.journal.periods import Intervals, PeriodKey, total
 from kgroup.types import TopicPartition
 
-__all__ = ["StoredIsDone"]
-
 
 class StoredIsDone:
     """D1: accepted commits against what is done."""
