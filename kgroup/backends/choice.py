@@ -15,8 +15,6 @@ from kgroup.marshal.rules import Compat
 from kgroup.net.cluster import Cluster
 from kgroup.types import Backend
 
-__all__ = ["Coordination", "configured"]
-
 Coordination: TypeAlias = Callable[[ConsumerConfig, Cluster, Sink], GroupBackend]
 """Makes the backend that coordinates a group; the cluster is the consumer's."""
 

@@ -16,8 +16,6 @@ Deadlines only extend; expiry is final: a coordinator that is loading says OK to
 from kgroup.frozen import replace
 from kgroup.values import dataclass
 
-__all__ = ["Lease"]
-
 
 @dataclass(frozen=True, slots=True)
 class Lease:

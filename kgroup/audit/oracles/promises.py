@@ -28,8 +28,6 @@ from kgroup.journal.periods import Periods
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["PROMISES", "Promise", "at_least_once", "oracles_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Promise:
