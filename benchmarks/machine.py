@@ -6,8 +6,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["environment"]
-
 
 def environment(*packages: str) -> dict[str, Any]:
     """Describe this machine now, with the versions of `packages`."""

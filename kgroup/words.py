@@ -7,8 +7,6 @@ Never: is a word of the wire; those are numbers, in `kgroup.codes`.
 from enum import Enum
 from typing import TYPE_CHECKING
 
-__all__ = ["Word"]
-
 
 class Word(Enum):
     """An `Enum` whose members are cheap as keys: each step of a member asks a dozen tables."""

@@ -15,8 +15,6 @@ from zlib import crc32
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-__all__ = ["OneCluster", "chosen", "first_on_real_brokers", "mark_combinations", "mark_searches"]
-
 _BACKENDS: Final = ("asyncio", "trio")
 _VERSIONS: Final = ("3.9.1", "4.3.1")
 _SEARCHES: Final = "tests/search/"

@@ -18,8 +18,6 @@ from typing import Any
 from kgroup.assignors.simulator import in_words, read_events
 from kgroup.cli import main
 
-__all__ = ["by_hand", "replayed"]
-
 _DOCS = Path(__file__).parent.parent / "docs"
 _BLOCK = re.compile(
     r"(?<=```text\n)\$ kgroup (assignors simulate [^\n]*--no-time[^\n]*)\n.*?(?=```)", re.DOTALL

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 
 from benchmarks.assignors.scenarios import Scenario
 
-__all__ = ["Event", "Figures", "Result", "WrongAssignmentError", "judge"]
-
 NOBODY = -1
 
 

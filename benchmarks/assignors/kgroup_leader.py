@@ -29,8 +29,6 @@ from kgroup.assignors import (
 from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
 
-__all__ = ["KgroupLeader"]
-
 
 class KgroupLeader:
     """Assigns with kgroup's built-in assignors."""

@@ -13,8 +13,6 @@ from benchmarks.assignors.judging import Event, Figures, Result, WrongAssignment
 from benchmarks.assignors.scenarios import Scenario
 from benchmarks.assignors.workers import FailedError, StoppedError
 
-__all__ = ["EVENTS", "Cell", "Contest", "Contestant", "Plan"]
-
 Sample = tuple[float, float, float]
 EVENTS = ("fresh", "one leaves")
 WARMING = 20

@@ -42,8 +42,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import encode
 
-__all__ = ["AiokafkaLeader", "KafkaPythonLeader"]
-
 METADATA_VERSION = 1
 
 

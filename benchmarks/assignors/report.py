@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from rich.table import Table
 
-__all__ = ["RESULT", "best", "committed_page", "page", "tables"]
-
 RESULT: Final = Path(__file__).parent.parent / "results" / "assignors.json"
 
 CLIENTS: Final = ("kgroup", "Java", "aiokafka", "kafka-python")

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
-__all__ = ["QUICK", "SCENARIOS", "SEED", "Scenario", "make"]
-
 SEED: Final = 20_250_103
 GENERATION: Final = 7
 """The generation in which members were given what they own."""

@@ -16,8 +16,6 @@ from zlib import crc32
 from benchmarks.assignors.judging import Event, Result
 from benchmarks.assignors.scenarios import Scenario
 
-__all__ = ["Client", "serve"]
-
 
 class Client(Protocol):
     """What a client's leader does; each call goes on from what the last one left."""

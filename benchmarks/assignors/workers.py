@@ -22,16 +22,6 @@ from kgroup.testing.kafka.jars import (
     find_resolvers,
 )
 
-__all__ = [
-    "JAVA_OPTIONS",
-    "PYTHON_CLIENTS",
-    "FailedError",
-    "StoppedError",
-    "Worker",
-    "java_worker",
-    "python_worker",
-]
-
 PYTHON_CLIENTS: Final = ("kgroup", "aiokafka", "kafka-python")
 DRIVER: Final = Path(__file__).parent.parent / "java" / "Assignors.java"
 JAVA_OPTIONS: Final = ("-Xms4g", "-Xmx4g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")

@@ -13,8 +13,6 @@ from zlib import crc32
 
 from benchmarks.clients.measuring import Commits, Pass
 
-__all__ = ["Confluent"]
-
 Job = dict[str, Any]
 
 BATCH = 500

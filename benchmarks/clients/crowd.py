@@ -12,8 +12,6 @@ from typing import Any
 
 from benchmarks.clients.measuring import mark
 
-__all__ = ["Crowd"]
-
 STEADY = 5.0
 LOOK = 0.05
 PATIENCE = 120.0

@@ -8,8 +8,6 @@ import importlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-__all__ = ["Run", "load"]
-
 Run = Callable[[Callable[[], Awaitable[Any]]], Any]
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from benchmarks.clients.tally import Tally
 
-__all__ = ["Commits", "Pass", "cpu", "mark", "peak_memory"]
-
 
 def cpu() -> float:
     """Return the CPU seconds of this process since it began, children included."""

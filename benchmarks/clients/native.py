@@ -12,8 +12,6 @@ from zlib import crc32
 from benchmarks.clients.loops import load
 from benchmarks.clients.measuring import Commits, Pass
 
-__all__ = ["Native"]
-
 Job = dict[str, Any]
 
 

@@ -13,8 +13,6 @@ from typing import Any, Protocol
 
 from benchmarks.clients.measuring import Commits, Pass, mark, peak_memory
 
-__all__ = ["Client", "serve"]
-
 Job = dict[str, Any]
 
 

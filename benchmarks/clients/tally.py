@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from typing import Any
 from zlib import crc32
 
-__all__ = ["Tally"]
-
 
 class Tally:
     """Sums over what was read.

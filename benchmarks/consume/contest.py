@@ -20,8 +20,6 @@ from benchmarks.consume.plan import Plan
 from benchmarks.consume.scenarios import PLAIN, Cell
 from benchmarks.consume.workers import ROOT, Answer, java_command, python_command, work
 
-__all__ = ["Contest", "Entry", "import_shares", "wrong"]
-
 COUNTED: Final = (20_000, 60_000)
 """Records of the two readings whose instructions are subtracted from each other."""
 WARM_UP: Final = {"java": 2000}

@@ -32,8 +32,6 @@ from benchmarks.consume.scenarios import DATA
 from benchmarks.consume.workers import ROOT
 from benchmarks.machine import environment
 
-__all__ = ["SCHEMA", "build", "described", "refigured", "written"]
-
 SCHEMA: Final = 1
 _BYTES: Final = {data.name: data.value_bytes for data in DATA}
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-__all__ = ["UNITS", "of_sample", "summary"]
-
 UNITS = {
     "cpu_us": "µs",
     "cpu_us_whole": "µs",

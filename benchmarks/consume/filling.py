@@ -23,8 +23,6 @@ from kgroup.testing.kafka import create_topic
 from kgroup.types import TopicPartition
 from kgroup.wire.records import Codec, NewRecord
 
-__all__ = ["PARTITIONS", "Topic", "rounded"]
-
 PARTITIONS: Final = 8
 BATCH_BYTES: Final = 50_000
 _DIFFERENT: Final = 64

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["GOALS", "Goal", "verdicts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Goal:

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from benchmarks.consume.report import GOAL_HEADS, goal_row, groups, heads, rows
 
-__all__ = ["PAGE", "REASONS", "RESULT", "committed_page", "page"]
-
 _ROOT: Final = Path(__file__).parents[2]
 RESULT: Final = _ROOT / "benchmarks" / "results" / "performance.json"
 REASONS: Final = _ROOT / "benchmarks" / "results" / "performance.toml"

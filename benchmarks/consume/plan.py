@@ -5,8 +5,6 @@ Decides: nothing.
 
 from dataclasses import dataclass
 
-__all__ = ["Plan"]
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

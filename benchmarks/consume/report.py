@@ -12,18 +12,6 @@ from rich.table import Table
 
 from benchmarks.consume.figures import UNITS
 
-__all__ = [
-    "COLUMNS",
-    "GOAL_HEADS",
-    "goal_row",
-    "groups",
-    "heads",
-    "number",
-    "rows",
-    "spread",
-    "tables",
-]
-
 Document = Mapping[str, Any]
 Cell = Mapping[str, Any]
 

@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["DATA", "OURS", "PEERS", "PLAIN", "Cell", "Data", "cells"]
-
 OURS = ("kgroup", "drop-in aiokafka", "drop-in kafka-python")
 PEERS = ("aiokafka", "kafka-python", "confluent", "java")
 

@@ -30,8 +30,6 @@ from kgroup.testing.kafka.jars import (
     find_resolvers,
 )
 
-__all__ = ["ROOT", "Answer", "java_command", "python_command", "work"]
-
 ROOT: Final = Path(__file__).parents[2]
 DRIVER: Final = ROOT / "benchmarks" / "java" / "Consume.java"
 _NEEDED: Final = ("kafka-clients-*", "slf4j-*", "lz4-java-*", "zstd-jni-*", "snappy-java-*")

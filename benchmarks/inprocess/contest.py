@@ -17,9 +17,6 @@ from benchmarks.inprocess.first_record import in_process, time_first_records
 from benchmarks.inprocess.forming import DELAYS, WAYS, form
 from benchmarks.inprocess.reading import CLIENTS, read_through
 
-__all__ = ["IN_PROCESS", "Entry", "Plan", "entries_of_first", "entries_of_forming",
-           "entries_of_reading", "run_entry", "take_turns"]  # fmt: skip
-
 ROOT = Path(__file__).parents[2]
 IN_PROCESS = "in process"
 PATIENCE = 300.0

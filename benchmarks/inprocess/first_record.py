@@ -15,8 +15,6 @@ import aiokafka
 
 from kgroup.testing import InProcessBroker
 
-__all__ = ["TOPIC", "in_process", "lay", "time_first_records"]
-
 TOPIC = "bench-first"
 VALUE = b"the first record"
 _PATIENCE = 30.0

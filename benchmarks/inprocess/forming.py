@@ -19,8 +19,6 @@ from benchmarks.inprocess.raw_members import raw_members
 from kgroup.testing import BrokerSettings, InProcessBroker
 from kgroup.testing.virtual_time import VirtualLoop
 
-__all__ = ["DELAYS", "WAYS", "form"]
-
 DELAYS = (0.0, 3.0)
 """`initial_rebalance_delay`: the in-process default, and Kafka's."""
 WAYS: dict[str, Callable[[InProcessBroker, Watch], Awaitable[None]]] = {

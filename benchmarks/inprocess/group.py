@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 from kgroup.types import TopicPartition
 
-__all__ = ["GROUP", "MEMBERS", "PARTITIONS", "TOPIC", "Watch"]
-
 MEMBERS = 4
 PARTITIONS = 8
 TOPIC = "orders"

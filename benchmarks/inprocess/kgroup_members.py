@@ -24,8 +24,6 @@ from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import OwnershipChange, Subscription
 
-__all__ = ["classic_backends", "consumers"]
-
 
 class _Watched:
     """Connections that note when the first byte goes out: right after the first was opened."""

@@ -31,8 +31,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["raw_members"]
-
 R = TypeVar("R", bound=Message)
 
 _JOIN, _SYNC, _BEAT = 9, 5, 4

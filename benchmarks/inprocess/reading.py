@@ -21,8 +21,6 @@ from kgroup.wire.frames import decode_response, encode_request
 from kgroup.wire.messages import FetchPartition, FetchRequest, FetchTopic
 from kgroup.wire.records import BatchView, iter_batches
 
-__all__ = ["CLIENTS", "PER_BATCH", "VALUE_SIZE", "Seen", "read_through"]
-
 TOPIC = "bench-fetch"
 PARTITIONS = 8
 PER_BATCH = 500

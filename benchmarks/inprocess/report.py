@@ -12,8 +12,6 @@ from rich.table import Table
 
 from benchmarks.inprocess.contest import IN_PROCESS
 
-__all__ = ["goals", "summary", "tables"]
-
 FORMS_WITHIN = 0.005
 READS_PER_SECOND = 100_000
 

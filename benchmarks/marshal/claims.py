@@ -27,8 +27,6 @@ from kgroup.testing.kafka import create_topic, read_bounds
 from kgroup.types import OwnershipChange, TopicPartition
 from kgroup.wire.records import NewRecord, iter_batches
 
-__all__ = ["at_most_once", "claim_latencies", "standing_cost", "summary"]
-
 SETTINGS: Final = {"message.timestamp.type": "LogAppendTime"}
 STANDING: Final = 1_000
 INTERVAL: Final = 60

@@ -19,8 +19,6 @@ from kgroup.marshal.rules import WorldRules
 from kgroup.marshal.world import World
 from kgroup.wire.records import RecordColumns, iter_batches
 
-__all__ = ["READERS", "checked", "fold_rates"]
-
 
 class Laid:
     """A log in the forms that readers take.

@@ -13,8 +13,6 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports
 from kgroup.net.settings import NetSettings
 
-__all__ = ["connected"]
-
 
 @asynccontextmanager
 async def connected(bootstrap: str) -> AsyncIterator[Cluster]:

@@ -11,8 +11,6 @@ from kgroup.marshal.key_state import Key
 from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.wire.records import Headers, NewRecord, encode_batch
 
-__all__ = ["GROUP", "KEYS", "MEMBERS", "SEED", "TOPIC", "Log", "Row", "cut", "made", "records_of"]
-
 SEED: Final = 20_250_101
 KEYS: Final = 1_000
 MEMBERS: Final = 50

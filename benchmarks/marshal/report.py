@@ -7,8 +7,6 @@ Never: measures.
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-__all__ = ["GOALS", "goals"]
-
 
 class _Goal(NamedTuple):
     """Where a figure stands in the document, and its bound."""

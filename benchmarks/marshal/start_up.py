@@ -25,8 +25,6 @@ from kgroup.net.producer import Producer
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 
-__all__ = ["LOG", "SETTINGS", "fill", "in_process", "start_ups"]
-
 LOG: Final = "bench-marshal-log"
 SETTINGS: Final = {"message.timestamp.type": "CreateTime", "retention.ms": "-1"}
 _IN_A_BATCH: Final = 500

@@ -31,18 +31,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = [
-    "CommittedOffsets",
-    "Eviction",
-    "GroupLag",
-    "PartitionLag",
-    "ask_committed",
-    "committed_offsets",
-    "delete_group",
-    "evict_members",
-    "group_lag",
-]
-
 
 async def delete_group(cluster: Cluster, group_id: str, *, timeout: float) -> None:
     """Delete a group without members, and its offsets.

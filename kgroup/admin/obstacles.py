@@ -22,8 +22,6 @@ from kgroup.net.group_description import GroupType
 from kgroup.types import RebalanceProtocol
 from kgroup.values import dataclass
 
-__all__ = ["Obstacle", "ObstacleKind", "Weight", "find_obstacles"]
-
 _CLAIMS: Final[Mapping[str, Callable[[Member], MemberClaim]]] = MappingProxyType(
     {"sticky": sticky_claim, "cooperative-sticky": cooperative_claim}
 )

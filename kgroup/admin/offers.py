@@ -45,8 +45,6 @@ from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
 from kgroup.wire.messages import JoinGroupRequest, JoinGroupRequestProtocol
 
-__all__ = ["GroupOffers", "MemberOffers", "describe_offers", "is_eager_only", "read_offers"]
-
 _CONSUMERS: Final = "consumer"
 _NOBODY: Final = "kgroup-asks-which-assignors-are-common"
 """A member id that no coordinator gives: theirs end with a UUID."""

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from kgroup.admin.obstacles import Obstacle
 from kgroup.admin.offers import GroupOffers, MemberOffers
 
-__all__ = ["offers_in_words"]
-
 _COLUMNS = ("member", "client", "lists", "rebalances", "subscription", "kept", "owns")
 
 

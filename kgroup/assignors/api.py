@@ -17,8 +17,6 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.errors import ConfigError
 from kgroup.types import RebalanceProtocol, TopicPartition
 
-__all__ = ["USER_DATA_LIMIT", "Assignor", "LastAssignment", "UserDataAssignor", "common_protocol"]
-
 USER_DATA_LIMIT = 1_048_576
 """Bytes of user data that one member may send or be given. A coordinator keeps what all members
 said in one record, and by default brokers take no record larger than this."""

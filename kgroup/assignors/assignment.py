@@ -18,8 +18,6 @@ from kgroup.errors import AssignmentError
 from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Draft", "GroupAssignment", "assigned", "withhold"]
-
 
 @dataclass(frozen=True, slots=True)
 class GroupAssignment:

@@ -23,15 +23,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.user_data import decode_cooperative_user_data, decode_sticky_user_data
 
-__all__ = [
-    "MemberClaim",
-    "SettledClaims",
-    "cooperative_claim",
-    "settle",
-    "stated_claim",
-    "sticky_claim",
-]
-
 NO_GENERATION = -1  # older than every generation there is
 
 

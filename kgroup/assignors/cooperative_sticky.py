@@ -19,8 +19,6 @@ from kgroup.assignors.sticky_target import plan_sticky
 from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.wire.user_data import encode_cooperative_user_data
 
-__all__ = ["CooperativeStickyAssignor"]
-
 
 class CooperativeStickyAssignor:
     """Divide like sticky; hand over a partition only after its owner has revoked it."""

@@ -19,8 +19,6 @@ from kgroup.errors import AssignmentError
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Audience", "GroupSubscription", "group_racks_matter", "racks_matter"]
-
 UNKNOWN = PartitionRacks()
 
 

@@ -26,16 +26,6 @@ from kgroup.wire.consumer_protocol import (
     encode_assignment,
 )
 
-__all__ = [
-    "JoinedMember",
-    "SentAssignment",
-    "describe_group",
-    "divide",
-    "encode_group_assignment",
-    "read_members",
-    "subscribed_topics",
-]
-
 JoinedMember = tuple[str, str | None, bytes]
 """(member id, group instance id, metadata) as the coordinator lists it in JoinGroup."""
 

@@ -11,8 +11,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.classic_bytes import utf16_order
 
-__all__ = ["Member", "PartitionRacks", "TopicsMetadata", "member_order"]
-
 
 @dataclass(frozen=True, slots=True)
 class PartitionRacks:

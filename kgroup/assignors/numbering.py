@@ -16,8 +16,6 @@ from kgroup.types import TopicPartition
 from kgroup.wire.classic_bytes import utf16_order
 from kgroup.wire.partition_runs import PartitionRuns
 
-__all__ = ["Numbered", "PartitionNumbering"]
-
 NOWHERE = (0, 0)  # start and count of a topic that is not there
 
 

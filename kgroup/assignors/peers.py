@@ -28,18 +28,6 @@ from kgroup.errors import AssignmentError, AssignorError
 from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "PeerAssignment",
-    "PeerAssignor",
-    "PeerCluster",
-    "PeerMember",
-    "PeerSubscription",
-    "TopicRow",
-    "WrappedAssignor",
-    "is_peer_assignor",
-    "wrap",
-]
-
 _NO_GENERATION = -1
 _VERSION = 3
 

@@ -15,8 +15,6 @@ from kgroup.assignors.member import Member
 from kgroup.types import RebalanceProtocol
 from kgroup.wire.classic_bytes import utf16_order
 
-__all__ = ["RangeAssignor", "divide_near"]
-
 
 def divide_near(group: GroupSubscription) -> dict[str, list[int]] | None:
     """Return member id -> indices of its partitions; None when racks matter in no topic."""

@@ -21,16 +21,6 @@ from kgroup.errors import ConfigError
 from kgroup.types import RebalanceProtocol
 from kgroup.values import dataclass
 
-__all__ = [
-    "BUILT_IN",
-    "AssignorChoice",
-    "FoundAssignor",
-    "as_assignor",
-    "fault_of",
-    "found_with",
-    "resolve",
-]
-
 AssignorChoice = str | Assignor | PeerAssignor | type[PeerAssignor]
 """A name, an instance, or an assignor of aiokafka or kafka-python, class or instance."""
 

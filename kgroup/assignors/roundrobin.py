@@ -16,8 +16,6 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member
 from kgroup.types import RebalanceProtocol
 
-__all__ = ["RoundRobinAssignor"]
-
 
 class RoundRobinAssignor:
     """Deal out partitions in a circle, passing over members that do not subscribe."""

@@ -17,8 +17,6 @@ from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.wire.classic_bytes import utf16_order
 from kgroup.wire.user_data import encode_sticky_user_data
 
-__all__ = ["StickyAssignor"]
-
 
 class StickyAssignor:
     """Give everybody the same number, and to each member what it had, as far as that goes."""

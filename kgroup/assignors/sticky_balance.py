@@ -28,8 +28,6 @@ from kgroup.assignors.sticky_flow import Flow
 from kgroup.assignors.sticky_shares import pour
 from kgroup.values import dataclass
 
-__all__ = ["Level", "find_levels"]
-
 
 @dataclass(frozen=True, slots=True)
 class Level:

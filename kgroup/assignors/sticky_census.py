@@ -16,8 +16,6 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member
 from kgroup.values import dataclass
 
-__all__ = ["Census", "take_census"]
-
 NO_RACK = 0  # of a member without one; no replica is there
 
 

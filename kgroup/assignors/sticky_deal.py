@@ -13,8 +13,6 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.sticky_census import Census
 from kgroup.assignors.sticky_shares import Shares, Trade
 
-__all__ = ["deal"]
-
 
 def deal(
     group: GroupSubscription,

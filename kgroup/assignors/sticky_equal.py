@@ -31,8 +31,6 @@ from kgroup.assignors.sticky_moves import SEARCH_LIMIT, settle_level
 from kgroup.assignors.sticky_shares import Shares, Weights
 from kgroup.wire.classic_bytes import utf16_order
 
-__all__ = ["Places", "give_near", "improve_racks", "plan_equal"]
-
 
 class Places:
     """The members of a group whose subscriptions are equal, being served.

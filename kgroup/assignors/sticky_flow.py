@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import chain, repeat
 
-__all__ = ["PLENTY", "Flow"]
-
 PLENTY = 1 << 60  # room of an arc that never fills
 
 

@@ -24,8 +24,6 @@ from kgroup.assignors.sticky_flow import Flow
 from kgroup.assignors.sticky_opening import Opening
 from kgroup.assignors.sticky_shares import Shares, Trade, Weights, pour
 
-__all__ = ["SEARCH_LIMIT", "settle_level"]
-
 SEARCH_LIMIT = 20_000_000  # arcs looked at in one assignment; some five seconds of the leader
 
 BONUS = 0

@@ -14,8 +14,6 @@ from kgroup.assignors.sticky_balance import Level
 from kgroup.assignors.sticky_census import Census
 from kgroup.assignors.sticky_shares import Shares, Trade, Weights, pour
 
-__all__ = ["Opening"]
-
 
 class Opening:
     """A level, settled as far as that costs nothing more than it must.

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from kgroup.assignors.sticky_census import Census
 from kgroup.values import dataclass
 
-__all__ = ["Shares", "Trade", "Weights", "pour"]
-
 
 @dataclass(frozen=True, slots=True)
 class Weights:

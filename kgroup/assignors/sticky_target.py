@@ -17,8 +17,6 @@ from kgroup.assignors.sticky_equal import plan_equal
 from kgroup.assignors.sticky_moves import SEARCH_LIMIT, settle_level
 from kgroup.assignors.sticky_shares import Shares, Weights
 
-__all__ = ["plan_sticky", "plan_unequal"]
-
 
 def plan_unequal(
     group: GroupSubscription,

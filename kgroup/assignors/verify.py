@@ -16,8 +16,6 @@ from kgroup.assignors.numbering import Numbered, PartitionNumbering
 from kgroup.errors import AssignorError
 from kgroup.types import RebalanceProtocol, TopicPartition
 
-__all__ = ["verify"]
-
 SHOWN = 5
 
 Given = Sequence[tuple[str, Sequence[int]]]

@@ -22,8 +22,6 @@ from kgroup.journal.repeats import Repeat, Repeats
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Account", "Deliveries"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Jump:

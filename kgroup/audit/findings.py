@@ -17,8 +17,6 @@ from kgroup.journal import BadLine, Entry, read_entries
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Finding", "Findings", "find_logs", "merge_logs"]
-
 _LINES: Final = 6
 
 

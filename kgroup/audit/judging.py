@@ -32,8 +32,6 @@ from kgroup.journal import (
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import TopicPartition
 
-__all__ = ["audit", "audit_entries"]
-
 _KINDS: Final[Mapping[str, ProblemKind]] = MappingProxyType(
     {
         "S6": ProblemKind.NOT_OWNED,

@@ -27,8 +27,6 @@ from kgroup.journal import (
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Silences"]
-
 
 @dataclass(slots=True)
 class _Era:

@@ -9,8 +9,6 @@ from typing import Final
 
 from kgroup.audit.verdict import PartitionVerdict, Problem, Rebalance, Verdict
 
-__all__ = ["render_verdict"]
-
 _COLUMNS: Final = (
     "offsets",
     "records",

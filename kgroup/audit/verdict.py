@@ -11,16 +11,6 @@ from enum import Enum
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "PartitionVerdict",
-    "Problem",
-    "ProblemKind",
-    "Rebalance",
-    "Truth",
-    "Verdict",
-    "verdict_json",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:

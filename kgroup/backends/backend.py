@@ -32,8 +32,6 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["GroupBackend", "QueueingBackend"]
-
 
 class GroupBackend(Protocol):
     """Coordinates one member."""

@@ -17,8 +17,6 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster
 from kgroup.types import Backend
 
-__all__ = ["Coordination", "configured", "outliving"]
-
 Coordination: TypeAlias = Callable[[ConsumerConfig, Cluster, Sink], GroupBackend]
 """Makes the backend that coordinates a group; the cluster is the consumer's."""
 

@@ -21,8 +21,6 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["CommitJournal", "CommitTelling", "InHand"]
-
 _STAGE: Final[Mapping[CommitStatus, CommitStage]] = MappingProxyType(
     {
         CommitStatus.COMMITTED: CommitStage.OK,

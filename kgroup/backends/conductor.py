@@ -20,8 +20,6 @@ from kgroup.machine.wishes import Done, Moment, Raise, Tick
 from kgroup.net.ports import Notifier, Ports
 from kgroup.types import Claim, Membership
 
-__all__ = ["Conductor", "EffectRunner", "Machine", "Stepped"]
-
 _LONGEST_NAP = 1.0
 """The machine's clock may count suspend where the loop's does not; look at least this often."""
 

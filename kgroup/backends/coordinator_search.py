@@ -18,8 +18,6 @@ from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster
 from kgroup.net.coordinator import find_coordinator
 
-__all__ = ["CoordinatorSearch", "refusing"]
-
 
 class CoordinatorSearch:
     """Knows where the coordinator of one group is.

@@ -26,8 +26,6 @@ from kgroup.wire.messages import (
     OffsetFetchResponse,
 )
 
-__all__ = ["read_committed_offsets"]
-
 _REQUEST_TIMEOUT = 10.0
 
 

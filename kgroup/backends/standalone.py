@@ -46,8 +46,6 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["StandaloneBackend", "StandaloneCommits"]
-
 _OUTSIDE: Final = frozenset(
     {MemberState.UNSUBSCRIBED, MemberState.LEFT, MemberState.FENCED, MemberState.FAILED}
 )

@@ -16,8 +16,6 @@ from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.metadata import TopicInfo
 from kgroup.types import Subscription
 
-__all__ = ["SubscribedTopics", "matching", "to_watch", "watch_metadata"]
-
 
 def to_watch(subscription: Subscription | None) -> frozenset[str] | None:
     """Return the topics whose metadata a subscription needs, None for all there are."""

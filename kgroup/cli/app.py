@@ -16,8 +16,6 @@ from rich.markup import escape
 from kgroup.cli.verbs import forget_output, verb, with_list
 from kgroup.errors import ArgumentError, ConfigError, KGroupError
 
-__all__ = ["run", "run_app"]
-
 _WRONG_USE: Final = 2
 
 

@@ -54,8 +54,6 @@ from kgroup.config.plugins import found_assignors
 from kgroup.errors import ArgumentError, AssignmentError
 from kgroup.values import dataclass
 
-__all__ = ["Listing", "Simulation", "listing", "run_all", "scenario_of", "simulate"]
-
 _STANDARD_INPUT: Final = "-"
 _EVENT: Final = re.compile(r"events\[(\d+)\]\.(\w+)")
 """How an event that does not fit is named: its place among all events, and what is wrong."""

@@ -28,8 +28,6 @@ from kgroup.config.plugins import plug_ins
 from kgroup.errors import ArgumentError, ConfigError
 from kgroup.values import dataclass
 
-__all__ = ["Checking", "check", "import_named", "load_assignor", "load_assignors", "report_json"]
-
 _EXPECTED: Final = "the name of an assignor, or pkg.module:Class"
 
 

@@ -28,8 +28,6 @@ from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
 
-__all__ = ["describe_live"]
-
 _LOOK_AGAIN: Final = 0.25
 _REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance"})
 

@@ -23,8 +23,6 @@ from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import Cell, make_table
 from kgroup.values import dataclass
 
-__all__ = ["LEGEND", "OPTIMUM", "Run", "Shown", "simulation_json", "simulation_tables"]
-
 OPTIMUM: Final = "optimum"
 """What the row is called that is not an assignor's, but the least moves at the best balance."""
 

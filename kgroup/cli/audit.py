@@ -14,8 +14,6 @@ from kgroup.audit import Truth, Verdict, audit, render_verdict, verdict_json
 from kgroup.errors import ConfigError
 from kgroup.testing.kafka.topics import read_bounds
 
-__all__ = ["judge", "verdict"]
-
 Logs = Annotated[list[str], typer.Argument(help="Event logs of the members; patterns are fine.")]
 Bootstrap = Annotated[
     str | None, typer.Option(help="Broker to ask for the end of each partition: host:port.")

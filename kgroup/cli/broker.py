@@ -20,8 +20,6 @@ from kgroup.testing.kafka.broker import BrokerState
 from kgroup.testing.kafka.jars import Progress
 from kgroup.testing.kafka.secured import LISTENERS, MECHANISMS, USERS, SecureAccess
 
-__all__ = ["down", "status", "up"]
-
 Version = Annotated[str, typer.Option(help=f"Kafka's version: {' or '.join(VERSIONS)}.")]
 Brokers = Annotated[int, typer.Option(help="1, or 3 with a controller of their own.")]
 Secure = Annotated[

@@ -25,18 +25,6 @@ from kgroup.net.ports import system_ports
 from kgroup.testing.kafka import broker as broker_of_this_machine
 from kgroup.values import dataclass
 
-__all__ = [
-    "Common",
-    "connected",
-    "consumer_config",
-    "default_bootstrap",
-    "first_of",
-    "options_of_file",
-    "perform",
-    "read_options",
-    "unwrapped",
-]
-
 _COMMENTS: Final = ("#", "!", ";")
 _HIDDEN: Final = "(not shown)"
 

@@ -40,16 +40,6 @@ from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import Place
 from kgroup.values import dataclass
 
-__all__ = [
-    "Asked",
-    "Isolation",
-    "Shown",
-    "nothing_between",
-    "print_records",
-    "wanted_by",
-    "wanted_of",
-]
-
 _RESET: Final = "auto_offset_reset"
 _SIGNALLED: Final = 128
 """What a shell adds to the number of a signal."""

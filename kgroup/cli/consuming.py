@@ -28,8 +28,6 @@ from kgroup.net.log_places import FromEnd, Offset, Place, Time, find_places
 from kgroup.types import OwnershipChange, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["PLACE_FORMS", "Plan", "Wanted", "consume", "lies_before", "make_plan", "read_place"]
-
 _NAP: Final = 0.25
 """Seconds between two looks at whether it is over."""
 _KNOWN: Final = 0.01

@@ -10,8 +10,6 @@ import typer
 
 from kgroup.demo import WhichKafka
 
-__all__ = ["demo"]
-
 Seconds = Annotated[float, typer.Option(min=10.0, help="How long the group works.")]
 Members = Annotated[int, typer.Option(min=2, max=12, help="Members the group starts with.")]
 Tty = Annotated[bool, typer.Option("--tty/--no-tty", help="Live view, or plain lines.")]

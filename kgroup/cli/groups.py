@@ -28,19 +28,6 @@ from kgroup.net.group_description import (
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "Delete",
-    "Evict",
-    "OneGroup",
-    "delete",
-    "delete_empty",
-    "evict",
-    "evict_from",
-    "listing",
-    "partitions_in_words",
-    "show",
-]
-
 Marshal: TypeAlias = Mapping[str, bool | None]
 """Of each group, whether it is a Marshal group; None when that is not known."""
 

@@ -18,8 +18,6 @@ from kgroup.cli.connecting import Common, perform
 from kgroup.net.cluster import Cluster
 from kgroup.values import dataclass
 
-__all__ = ["Offers", "judge", "offers", "offers_json", "plan_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offers:

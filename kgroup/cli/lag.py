@@ -25,8 +25,6 @@ from kgroup.net.cluster import Cluster
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Asked", "Look", "Show", "lag", "lag_json", "lag_table", "watch"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:

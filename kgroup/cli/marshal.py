@@ -30,20 +30,6 @@ from kgroup.cli.tables import screen
 from kgroup.net.cluster import Cluster
 from kgroup.values import dataclass
 
-__all__ = [
-    "Init",
-    "Log",
-    "Scope",
-    "Shown",
-    "change_json",
-    "change_line",
-    "init",
-    "look",
-    "state",
-    "watch",
-    "with_desk",
-]
-
 _MS: Final = 1000
 
 

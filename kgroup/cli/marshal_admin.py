@@ -41,17 +41,6 @@ from kgroup.net.ports import system_ports
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "Pausing",
-    "Releasing",
-    "Resuming",
-    "Setting",
-    "pause",
-    "positions",
-    "release",
-    "resume_group",
-]
-
 T = TypeVar("T")
 
 _AdminName = Annotated[

@@ -14,8 +14,6 @@ from kgroup.errors import BrokerError, KGroupError
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_description import GroupDescription
 
-__all__ = ["ClaimsOf", "marshal_text"]
-
 
 def marshal_text(group_id: str) -> str:
     """Return where to look for a Marshal group."""

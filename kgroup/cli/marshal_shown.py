@@ -20,18 +20,6 @@ from kgroup.marshal.survey import pause_left, standings
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "GroupRow",
-    "KeyRow",
-    "Part",
-    "State",
-    "set_up_json",
-    "set_up_lines",
-    "show_state",
-    "state_json",
-    "state_of",
-]
-
 _MS: Final = 1000
 
 

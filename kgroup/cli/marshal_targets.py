@@ -21,8 +21,6 @@ from kgroup.net.log_places import Offset, Place, find_places
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Targets", "Wanted", "find_targets", "read_targets"]
-
 _FORMS: Final = "PLACE, or TOPIC-PARTITION=PLACE such as orders-0=42"
 
 

@@ -20,18 +20,6 @@ import anyio
 from kgroup.consumer import Record
 from kgroup.values import dataclass
 
-__all__ = [
-    "Format",
-    "Gauge",
-    "Lines",
-    "Output",
-    "StandardOutput",
-    "as_line",
-    "as_value",
-    "joined",
-    "on_one_line",
-]
-
 _DEEPEST: Final = 200
 """Levels of JSON that are shown as JSON; what is deeper is shown as text."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

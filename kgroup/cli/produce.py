@@ -29,8 +29,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.records import NewRecord
 
-__all__ = ["Asked", "Line", "murmur2", "produce", "read_line", "send_lines"]
-
 _BATCH: Final = 500
 _SIGNALLED: Final = 128
 """What a shell adds to the number of a signal."""

@@ -16,8 +16,6 @@ from rich.text import Text
 
 from kgroup.cli.printing import on_one_line
 
-__all__ = ["Cell", "make_table", "print_whole", "screen"]
-
 Cell: TypeAlias = str | int | float | Text | None
 """What stands in a table; None is shown as a dash."""
 

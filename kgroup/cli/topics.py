@@ -21,8 +21,6 @@ from kgroup.net.metadata import TopicInfo
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Create", "Delete", "Listing", "TopicFacts", "create", "delete", "listing", "look"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:

@@ -19,8 +19,6 @@ import typer
 
 from kgroup.errors import IllegalStateError
 
-__all__ = ["ask_first", "forget_output", "one_of", "verb", "with_list"]
-
 E = TypeVar("E", bound=StrEnum)
 
 _HELP: Final = "--help"

@@ -69,15 +69,6 @@ from kgroup.offsets.reset import ResetPolicy, ResetRule
 from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 from kgroup.values import dataclass
 
-__all__ = [
-    "ConsumerConfig",
-    "check_isolated",
-    "check_marshal",
-    "check_names",
-    "marshal_settings",
-    "normal",
-]
-
 _MOST_BYTES: Final = 249
 _UNSOUND: Final = re.compile(r"[/\x00-\x1f\x7f]")
 _LONGEST_INTERVAL: Final = 60

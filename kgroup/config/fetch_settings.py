@@ -8,8 +8,6 @@ from kgroup.offsets.reset import ResetRule
 from kgroup.types import IsolationLevel
 from kgroup.values import dataclass
 
-__all__ = ["FetchSettings"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchSettings:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["doubts_about_instance_id"]
-
 _SAFE: Final = "[bcdfghjklmnpqrstvwxz2456789]"
 """The letters and digits Kubernetes makes names of: without vowels, 0, 1 and 3."""
 

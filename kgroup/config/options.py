@@ -24,8 +24,6 @@ from kgroup.net.security import (
 from kgroup.offsets.reset import ResetRule
 from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 
-__all__ = ["ConsumerOptions", "Duration"]
-
 Duration: TypeAlias = float | timedelta
 """Seconds, or a timedelta."""
 

@@ -22,8 +22,6 @@ from kgroup.assignors.registry import as_assignor, fault_of, found_with
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["ENTRY_POINTS", "found_assignors", "plug_ins"]
-
 ENTRY_POINTS: Final = "kgroup.assignors"
 
 

@@ -21,25 +21,6 @@ from kgroup.errors import ConfigError
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy, Since
 
-__all__ = [
-    "PAUSE",
-    "POSITIVE",
-    "Rule",
-    "assignor_choices",
-    "choice",
-    "duration",
-    "flag",
-    "journal_sink",
-    "option",
-    "or_none",
-    "ports_or_none",
-    "reset_rule",
-    "seconds_of",
-    "servers",
-    "text",
-    "whole",
-]
-
 Rule = Callable[[str, object], object]
 """Option name and value as given -> the value to use; ConfigError when it is not right."""
 

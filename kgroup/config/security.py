@@ -27,21 +27,6 @@ from kgroup.net.security import (
 )
 from kgroup.net.tls import TlsFiles, tls_context
 
-__all__ = [
-    "SECURITY_PROTOCOL",
-    "SecurityOptions",
-    "check_security",
-    "context",
-    "doubts_about_security",
-    "pem_file",
-    "sasl_mechanism",
-    "sasl_name",
-    "secret",
-    "security_of",
-    "token_extensions",
-    "token_source",
-]
-
 _FILES: Final = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_password")
 _TLS: Final = ("ssl_context", *_FILES)
 _SASL: Final = (

@@ -73,25 +73,6 @@ from kgroup.types import (
 if TYPE_CHECKING:
     from weakref import ReferenceType
 
-__all__ = [
-    "AssignedListener",
-    "Consumer",
-    "GroupCalls",
-    "Life",
-    "Listener",
-    "LogCalls",
-    "LostListener",
-    "MembershipStream",
-    "OffsetCalls",
-    "ReadingCalls",
-    "RevokedListener",
-    "Subscribing",
-    "by_hand",
-    "sound",
-    "to_topics",
-]
-
-
 # -- listeners -------------------------------------------------------------------------------------
 
 

@@ -40,8 +40,6 @@ from kgroup.values import dataclass
 if TYPE_CHECKING:
     from kgroup.observe.journal_file import JournalFile
 
-__all__ = ["Parts", "assemble"]
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:

@@ -16,8 +16,6 @@ from kgroup.net.metadata import ClusterView
 from kgroup.net.verdict import refusal
 from kgroup.types import Subscription, TopicPartition
 
-__all__ = ["Following"]
-
 
 class Following:
     """Keeps the owned partitions equal to those that exist.

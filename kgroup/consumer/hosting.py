@@ -17,8 +17,6 @@ from kgroup.consumer.root import Root
 from kgroup.errors import ClosedError
 from kgroup.types import Leave
 
-__all__ = ["Host", "begin"]
-
 _CLOSING: Final = 5.0
 """Seconds to close when the host is cancelled, because its event loop ends."""
 _TEARDOWN: Final = 2.0

@@ -21,8 +21,6 @@ from kgroup.net.ports import Notifier
 from kgroup.types import ChangeKind, OwnershipChange
 from kgroup.values import dataclass
 
-__all__ = ["CALLBACKS", "ListenerCalls"]
-
 log = logging.getLogger(__name__)
 
 

@@ -25,8 +25,6 @@ from kgroup.consumer.listener import ListenerCalls
 from kgroup.journal import OwnershipStep, Phase, Sink
 from kgroup.types import ChangeKind, Claim, OwnershipChange
 
-__all__ = ["Ownership"]
-
 
 class Ownership:
     """Carries out changes for one consumer.

@@ -23,8 +23,6 @@ from kgroup.journal import CloseAsked, MemberStarted, MemberStopped
 from kgroup.types import Backend, Leave, MemberState
 from kgroup.values import dataclass
 
-__all__ = ["Root"]
-
 log = logging.getLogger(__name__)
 
 _SHARE_FOR_WORK: Final = 0.4

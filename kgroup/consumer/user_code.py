@@ -21,8 +21,6 @@ import anyio.lowlevel
 from kgroup.errors import IllegalStateError
 from kgroup.values import dataclass
 
-__all__ = ["Closing", "UserCode"]
-
 
 @dataclass(slots=True, eq=False)
 class _Call:

@@ -8,8 +8,6 @@ from kgroup.journal import AnswerReceived, ConnectionClosed, ConnectionOpened, R
 from kgroup.net.trace import ConnectionId, Exchange
 from kgroup.wire.schema import Message
 
-__all__ = ["WireJournal"]
-
 
 class WireJournal:
     """A `kgroup.net.trace.Trace` that writes to a sink.

@@ -12,8 +12,6 @@ from types import MappingProxyType
 
 from kgroup.values import dataclass
 
-__all__ = ["Board", "Condition", "Happening", "Row", "Status", "parse_status"]
-
 
 class Condition(Enum):
     """How a member's process is."""

@@ -20,8 +20,6 @@ from kgroup.demo.scenario import MemberPlan, Stage
 from kgroup.errors import KGroupError
 from kgroup.values import dataclass
 
-__all__ = ["Crew", "MemberFailedError"]
-
 _PATIENCE: Final = 12.0
 _LONGEST_LINE: Final = 1 << 20
 _LAST_WORDS: Final = 2000

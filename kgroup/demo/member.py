@@ -26,8 +26,6 @@ from kgroup.observe.journal_file import local_source, open_journal
 from kgroup.types import Membership
 from kgroup.values import dataclass
 
-__all__ = ["MemberOrders", "main", "member_config", "status_of"]
-
 _STATUS_INTERVAL: Final = 0.25
 _CLOSE_TIMEOUT: Final = 8.0
 

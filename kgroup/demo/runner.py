@@ -34,8 +34,6 @@ from kgroup.testing.kafka.ready import parse_bootstrap
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["PARTITIONS", "Bounds", "Ran", "Setting", "exit_code", "judge_run", "perform"]
-
 Bounds = Mapping[TopicPartition, tuple[int, int]]
 """Partition -> its first offset and the offset after its last record."""
 

@@ -16,8 +16,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.records import NewRecord
 
-__all__ = ["Action", "MemberPlan", "Scenario", "Stage", "Step", "Stream", "plan_scenario"]
-
 
 class Action(Enum):
     """What is done to a member."""

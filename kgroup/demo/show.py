@@ -26,8 +26,6 @@ from kgroup.errors import UnsupportedError
 from kgroup.testing.kafka import RealKafka
 from kgroup.testing.kafka.in_process import stand_in
 
-__all__ = ["run_demo"]
-
 _STANDS_IN = (
     "The in-process broker takes its place: Kafka's bytes and group rules, in this process."
 )

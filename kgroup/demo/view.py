@@ -16,8 +16,6 @@ from rich.text import Text
 
 from kgroup.demo.board import Board, Condition, Row
 
-__all__ = ["LineScreen", "LiveScreen", "Screen", "draw_board", "summary"]
-
 _CHRONICLE: Final = 10
 _STYLES: Final = (
     "cyan",

@@ -5,8 +5,6 @@ Decides: the three choices. A member's process loads this file and nothing else 
 
 from enum import Enum
 
-__all__ = ["WhichKafka"]
-
 
 class WhichKafka(Enum):
     """What a run takes place on."""

@@ -9,17 +9,6 @@ from collections.abc import Mapping, Sequence
 from kgroup.codes import error_name, is_retriable
 from kgroup.errors.usage import KGroupError
 
-__all__ = [
-    "AuthenticationError",
-    "BrokerError",
-    "ConnectionLostError",
-    "NoBrokerError",
-    "NotConnectedError",
-    "TlsError",
-    "TransportError",
-    "UnauthorizedError",
-]
-
 
 class TransportError(KGroupError):
     """The network did not do what was asked; the request may or may not have been carried out."""

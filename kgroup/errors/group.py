@@ -11,20 +11,6 @@ from kgroup.codes import error_name
 from kgroup.errors.usage import KGroupError
 from kgroup.types import CommitOutcome, Generation, TopicPartition
 
-__all__ = [
-    "AssignmentError",
-    "AssignorError",
-    "CommitFailedError",
-    "CoordinationTopicError",
-    "DeserializationError",
-    "FencedError",
-    "GroupError",
-    "LogTruncatedError",
-    "NoOffsetError",
-    "NotOwnedError",
-    "OffsetOutOfRangeError",
-]
-
 
 class GroupError(KGroupError):
     """The membership ended or could not be made.

@@ -4,23 +4,6 @@ Decides: the shape of an error about an option, an argument, or the moment of a 
 Never: knows brokers.
 """
 
-__all__ = [
-    "ArgumentError",
-    "ClosedError",
-    "ConfigError",
-    "CorruptRecordError",
-    "DecodeError",
-    "IllegalStateError",
-    "KGroupError",
-    "LocalProtocolError",
-    "MissingExtraError",
-    "ProtocolError",
-    "UnsupportedCodecError",
-    "UnsupportedError",
-    "UnsupportedVersionError",
-    "WakeupError",
-]
-
 
 class KGroupError(Exception):
     """The root: everything kgroup raises on purpose, except `TimeoutError`."""

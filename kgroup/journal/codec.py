@@ -27,8 +27,6 @@ from kgroup.journal.events import EVENT_CLASSES, Entry, Event, RoundMember, Sour
 from kgroup.types import Claim, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["CUT", "VERSION", "BadLine", "decode_entry", "encode_entry", "read_entries"]
-
 VERSION: Final = 1
 """Raised only when a reader of the former version would misread a line."""
 

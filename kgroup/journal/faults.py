@@ -16,8 +16,6 @@ from typing import ClassVar, Final
 
 from kgroup.journal.events import Entry, Event, FaultStep, MemberStarted, Phase, Source
 
-__all__ = ["KEPT", "LETHAL", "STANDING", "Faults", "StateCause"]
-
 KEPT: Final = frozenset({"HOLD", "BLACKHOLE"})
 """Faults by which a request is kept on its way, and arrives all the same."""
 

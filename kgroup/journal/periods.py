@@ -29,8 +29,6 @@ from kgroup.journal.events import (
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Ending", "Interval", "Intervals", "Period", "PeriodKey", "Periods", "total"]
-
 PeriodKey = tuple[Source, Claim]
 
 

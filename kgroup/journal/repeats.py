@@ -33,8 +33,6 @@ from kgroup.journal.periods import Ending, Interval, Intervals, Period, PeriodKe
 from kgroup.types import Claim, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Repeat", "Repeats"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:

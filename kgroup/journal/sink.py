@@ -8,8 +8,6 @@ from typing import Protocol
 
 from kgroup.journal.events import Event
 
-__all__ = ["MemorySink", "NullSink", "Sink"]
-
 
 class Sink(Protocol):
     """Takes events; safe to call from any thread, never raises, never waits for long."""

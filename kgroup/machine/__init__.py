@@ -1,11 +1,9 @@
-"""What every coordination machine shares: rows, coverage, reactions, tickets, lease, claims.
+"""What every coordination machine shares: rows, reactions, tickets, lease, claims.
 
 Never: awaits, reads a clock, draws chance, logs or opens a socket.
 
 - `backoff`: How long to wait before trying again
 - `claims`: Holdings: what a member owns, partition by partition, and how each one is given up
-- `coverage`: The coverage theorem: a table has exactly the rows its states call for
-- `describe`: The page about error codes, written from the table of reactions
 - `fetch_session`: What one broker knows of what is wanted, and what the next Fetch must tell it
   (KIP-227)
 - `lease`: How long ownership can be proved: the lease

@@ -9,8 +9,6 @@ from typing import Final
 
 from kgroup.values import dataclass
 
-__all__ = ["Backoff"]
-
 _DOUBLINGS: Final = 32
 """No pause doubles more often than this: the cap is reached long before, and no float overflows."""
 

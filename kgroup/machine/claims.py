@@ -21,15 +21,6 @@ from kgroup.types import Claim, TopicPartition
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = [
-    "HOLDING_ROWS",
-    "HoldingAction",
-    "HoldingGuard",
-    "HoldingState",
-    "HoldingTrigger",
-    "Holdings",
-]
-
 
 class HoldingState(Word):
     """Where one partition of a member stands."""

@@ -30,8 +30,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["Ask", "FetchSession", "Taken", "Wanted"]
-
 Q = TypeVar("Q")
 
 _FULL: Final = 0

@@ -17,8 +17,6 @@ outlive it (`lapse`) is proved anew by an answered JoinGroup or SyncGroup alone.
 from kgroup.frozen import replace
 from kgroup.values import dataclass
 
-__all__ = ["Lease"]
-
 
 @dataclass(frozen=True, slots=True)
 class Lease:

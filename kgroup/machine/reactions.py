@@ -20,8 +20,6 @@ from typing import Final
 from kgroup.codes import ApiKey, ErrorCode, is_retriable
 from kgroup.words import Word
 
-__all__ = ["GROUP_APIS", "OTHER_APIS", "REACTIONS", "Reaction", "reaction"]
-
 
 class Reaction(Word):
     """What is done about an error code."""

@@ -12,8 +12,6 @@ from typing import Generic, TypeVar
 from kgroup.errors import LocalProtocolError
 from kgroup.values import dataclass
 
-__all__ = ["Row", "Table", "fan"]
-
 S = TypeVar("S", bound=Enum)
 T = TypeVar("T", bound=Enum)
 G = TypeVar("G", bound=Enum)

@@ -14,25 +14,6 @@ from kgroup.types import Claim, Leave, OwnershipChange
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = [
-    "CallListener",
-    "CloseRequested",
-    "Done",
-    "Drained",
-    "EnforceRebalance",
-    "Errand",
-    "ListenerDone",
-    "Moment",
-    "Polled",
-    "Raise",
-    "Subscribed",
-    "Tell",
-    "Tick",
-    "Ticket",
-    "Unsubscribed",
-    "claims_ended",
-]
-
 N = TypeVar("N", bound=Enum)
 
 

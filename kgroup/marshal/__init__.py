@@ -38,5 +38,4 @@ What one member does:
 Beside them:
 
 - `admin`: How does an administrator set a group's positions?
-- `describe`: How is `docs/marshal-states.md` written from the tables?
 """

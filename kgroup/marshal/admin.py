@@ -23,8 +23,6 @@ from kgroup.marshal.rules import Verdict
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Draft", "KeyMove", "Stage", "draft_of", "give_up", "heard", "in_doubt", "was_committed"]
-
 
 class Stage(Enum):
     """How far the position of one key has come."""

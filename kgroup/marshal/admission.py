@@ -21,15 +21,6 @@ from kgroup.machine.rows import Table, fan
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = [
-    "ADMISSION_ROWS",
-    "Admission",
-    "AdmissionAction",
-    "AdmissionGuard",
-    "AdmissionStage",
-    "AdmissionTrigger",
-]
-
 
 class AdmissionStage(Word):
     """Where one batch of one key stands."""

@@ -22,8 +22,6 @@ from kgroup.marshal.messages import Kind
 from kgroup.marshal.turn import Turn
 from kgroup.types import TopicPartition
 
-__all__ = ["ask", "end_admission", "move", "send_commits"]
-
 _SOON: Final = 1.0
 
 

@@ -20,8 +20,6 @@ from kgroup.marshal.world import World
 from kgroup.wire.records import Headers, RawRow, RecordColumns, pack_headers
 from kgroup.wire.records.varints import pack_varint
 
-__all__ = ["CatchUp"]
-
 _HEARTBEAT: Final = b"Heartbeat/1/"
 _DIGITS: Final = 18
 """A number of more may be too large for its field."""

@@ -21,8 +21,6 @@ from kgroup.marshal.rules import Guarantee
 from kgroup.marshal.turn import Turn
 from kgroup.types import Claim
 
-__all__ = ["answer_commits", "hear_commit_request", "refuse_all"]
-
 _APART: Final = 0.2
 """Seconds between two heartbeats of a key for the sake of commits: what is committed meanwhile
 goes with the second, and the log does not grow with every record."""

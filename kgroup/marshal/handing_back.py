@@ -16,15 +16,6 @@ from kgroup.marshal.key_rows import KeyTrigger
 from kgroup.marshal.turn import Turn
 from kgroup.types import Cause, ChangeKind, Claim, TopicPartition
 
-__all__ = [
-    "cut_drains",
-    "give_up",
-    "hand_back",
-    "hear_drained",
-    "hear_listener",
-    "take_back",
-]
-
 
 def hand_back(turn: Turn, claims: Iterable[Claim], cause: Cause, *, cools_down: bool) -> None:
     """Stop handing out what some claims are for; the rest follows when nothing is in hand.

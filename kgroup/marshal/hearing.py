@@ -39,15 +39,6 @@ from kgroup.marshal.turn import Turn
 from kgroup.marshal.wishing import FRESH
 from kgroup.types import Cause, TopicPartition
 
-__all__ = [
-    "hear_append_failed",
-    "hear_commit",
-    "hear_log_lost",
-    "hear_log_opened",
-    "hear_log_read",
-    "hear_position",
-]
-
 _OWN_LONG_INTERVAL: Final = 60
 """What a member must announce beside peers that announce nothing."""
 

@@ -23,8 +23,6 @@ from kgroup.marshal.turn import Turn
 from kgroup.marshal.wishing import is_wanted
 from kgroup.types import Leave, TopicPartition
 
-__all__ = ["FAMILIES", "act", "fire", "holds"]
-
 _LONGEST_PAUSE: Final = 3.0
 _PAUSE_PER_MEMBER: Final = 0.05
 _LONGEST_BACKOFF: Final = 30.0

@@ -15,8 +15,6 @@ from typing import Final
 from kgroup.machine.rows import Table, fan
 from kgroup.words import Word
 
-__all__ = ["KEY_ROWS", "POSSIBLE", "KeyAction", "KeyGuard", "KeyPhase", "KeyTrigger"]
-
 
 class KeyPhase(Word):
     """Where one partition stands for one member."""

@@ -17,21 +17,6 @@ from kgroup.marshal.messages import Kind
 from kgroup.types import Cause, Claim, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "KEY_TIMERS",
-    "LONGEST_PAUSE",
-    "QUIET_MS",
-    "TTL_MS",
-    "Key",
-    "KeyLife",
-    "KeyState",
-    "Pause",
-    "Tenure",
-    "Write",
-    "due_of",
-    "timers_of",
-]
-
 TTL_MS: Final = 120_000
 """Of a claim that does not say how often its owner beats: two intervals of a minute."""
 

@@ -29,8 +29,6 @@ from kgroup.types import (
 )
 from kgroup.values import dataclass
 
-__all__ = ["MarshalLog", "MarshalMember", "MarshalWishes", "PendingCommit", "Sharing"]
-
 _SLACK_OF_BROKERS: Final = 0.05
 _SLACK_OF_SENDERS: Final = 1.1
 """What a sender writes are whole seconds, rounded down."""

@@ -25,18 +25,6 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final, NamedTuple
 
-__all__ = [
-    "NONCE",
-    "Extension",
-    "Kind",
-    "Message",
-    "Reject",
-    "decode",
-    "encode",
-    "read_extension",
-    "write_extension",
-]
-
 VERSION: Final = 1
 """What is written; what is read may be any integer."""
 

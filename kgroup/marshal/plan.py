@@ -30,8 +30,6 @@ from kgroup.marshal.turn import Turn
 from kgroup.marshal.wishing import FRESH, is_paused, pause_ends_at, wanted_partitions
 from kgroup.types import Cause, Claim, TopicPartition
 
-__all__ = ["coordination_partition", "plan"]
-
 _LOOKS_AROUND: Final = 3.0
 """Seconds after which a member claims although its sign of presence was not read back."""
 

@@ -23,21 +23,6 @@ from kgroup.marshal.messages import Extension, Kind, Message
 from kgroup.marshal.rules import Verdict
 from kgroup.types import TopicPartition
 
-__all__ = [
-    "NOBODY",
-    "PATIENCE_MS",
-    "PRESENCE_SUFFIX",
-    "UNKNOWN",
-    "Limits",
-    "Owners",
-    "Presence",
-    "Presences",
-    "Sign",
-    "Wait",
-    "Waits",
-    "is_presence",
-]
-
 Presence = Mapping[str, Mapping[bytes, int]]
 """Topic -> client id -> log time until which this member counts as there, milliseconds."""
 

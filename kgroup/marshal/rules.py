@@ -10,16 +10,6 @@ from typing import Final
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = [
-    "MARSHAL_TOPIC",
-    "ClaimPolicy",
-    "Compat",
-    "Guarantee",
-    "MarshalSettings",
-    "Verdict",
-    "WorldRules",
-]
-
 _PARTITIONS: Final = 100_000
 
 

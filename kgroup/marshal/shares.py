@@ -27,19 +27,6 @@ from kgroup.marshal.presence import PATIENCE_MS
 from kgroup.marshal.wishing import pause_ends_at
 from kgroup.types import TopicPartition
 
-__all__ = [
-    "Share",
-    "Workers",
-    "is_left_to_others",
-    "limit_of",
-    "looked",
-    "members_of",
-    "patience_ends",
-    "share_of",
-    "share_of_topics",
-    "surplus",
-]
-
 SETTLED: Final = 10.0
 """Seconds for which the members of a topic must be the same before anything is handed back."""
 

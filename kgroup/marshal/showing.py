@@ -20,8 +20,6 @@ from kgroup.marshal.shares import limit_of
 from kgroup.marshal.turn import Turn
 from kgroup.types import TopicPartition
 
-__all__ = ["presence_due", "show_presence", "sooner", "topics_shown"]
-
 _AGAIN: Final = 5.0
 """Seconds after which a sign that was not written is written again."""
 

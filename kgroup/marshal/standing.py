@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from kgroup.marshal.key_state import QUIET_MS, KeyState
 
-__all__ = ["Standing", "standing_of"]
-
 
 class Standing(NamedTuple):
     """One key at one place of the log; times are log time, milliseconds.

@@ -63,8 +63,6 @@ from kgroup.marshal.turn import KeyRow, Turn
 from kgroup.types import Cause, ChangeKind, Claim, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Step", "next_deadline", "step"]
-
 _MOST_ROUNDS: Final = 64
 
 

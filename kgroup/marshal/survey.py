@@ -14,17 +14,6 @@ from kgroup.marshal.world import World
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "Holder",
-    "Mixed",
-    "free_at",
-    "holders",
-    "mixed_keys",
-    "names_everywhere",
-    "pause_left",
-    "standings",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Holder:

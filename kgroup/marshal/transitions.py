@@ -21,8 +21,6 @@ from kgroup.marshal.key_state import QUIET_MS, TTL_MS, KeyState
 from kgroup.marshal.messages import Extension, Message
 from kgroup.marshal.rules import Verdict
 
-__all__ = ["Place", "claim", "heartbeat", "probe", "release", "renew"]
-
 _MS: Final = 1000
 
 

@@ -22,8 +22,6 @@ from kgroup.marshal.shares import Share, share_of
 from kgroup.types import Cause, ChangeKind, Claim, OwnershipChange, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["KeyRow", "Turn"]
-
 KeyRow = Row[KeyPhase, KeyTrigger, KeyGuard, KeyAction]
 
 

@@ -30,8 +30,6 @@ from kgroup.marshal.world import World
 from kgroup.types import TopicPartition
 from kgroup.wire.records import RawRow, RecordColumns
 
-__all__ = ["DAMAGED", "LogRow", "LogView"]
-
 DAMAGED: Final = "damaged batch"
 """Why a batch that cannot be read changes nothing, beside the words of `Reject`."""
 

@@ -10,8 +10,6 @@ from kgroup.marshal.key_rows import KeyPhase
 from kgroup.marshal.member import MarshalMember
 from kgroup.types import TopicPartition
 
-__all__ = ["FRESH", "is_paused", "is_wanted", "pause_ends_at", "wanted_partitions"]
-
 FRESH: Final = 15.0
 """Seconds for which a member relies on what was read of a log for a claim. The reader reports at
 least every five seconds, even if there is nothing new."""

@@ -25,8 +25,6 @@ from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.shares import Workers
 from kgroup.marshal.transitions import Place, claim, heartbeat, probe, release, renew
 
-__all__ = ["World"]
-
 _MS: Final = 1000
 _MIXED_MS: Final = 600 * _MS
 _TEN_YEARS_MS: Final = 3653 * 86_400 * _MS

@@ -27,7 +27,6 @@ Never: awaits, reads a clock, draws chance, logs or opens a socket.
 | how long does a member wait for its listener | `waiting` |
 | what may be said for a member whose loop is blocked, and what does it prove | `second` |
 | which options does a member read | `settings` |
-| how is docs/rebalance.md written | `describe` |
 
 An error code keeps one name all the way. ILLEGAL_GENERATION, answered to SyncGroup:
 1. `kgroup.machine.reactions`: the reaction is LOSE_GENERATION.

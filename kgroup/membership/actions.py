@@ -41,8 +41,6 @@ from kgroup.membership.waiting import (
 )
 from kgroup.types import Cause, ChangeKind, Claim, Generation, Leave
 
-__all__ = ["act", "leave_state"]
-
 
 def act(turn: Turn, action: Action) -> None:
     """Carry out one action."""

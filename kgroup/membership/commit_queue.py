@@ -35,8 +35,6 @@ from kgroup.types import (
 from kgroup.values import dataclass
 from kgroup.wire.messages import OffsetCommitRequest, OffsetCommitResponse
 
-__all__ = ["CommitFlight", "CommitVerdict", "PendingCommits", "Submission"]
-
 _STALE: Final = ErrorCode.ILLEGAL_GENERATION
 _NOT_THERE: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _NOBODY: Final = ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -28,8 +28,6 @@ from kgroup.wire.messages import (
     OffsetCommitResponse,
 )
 
-__all__ = ["CommitAnswer", "commit_request", "read_commit", "standalone_commit_request"]
-
 _TELLING = (
     Reaction.FENCE,
     Reaction.LOSE_MEMBER,

@@ -14,16 +14,6 @@ from kgroup.machine.wishes import Ticket
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = [
-    "COORDINATOR_ROWS",
-    "POSSIBLE",
-    "Coordinator",
-    "CoordinatorAction",
-    "CoordinatorGuard",
-    "CoordinatorState",
-    "CoordinatorTrigger",
-]
-
 
 class CoordinatorState(Word):
     """What is known of the coordinator."""

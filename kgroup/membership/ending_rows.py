@@ -13,8 +13,6 @@ from kgroup.membership.settings import MEMBER, Rules
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
 
-__all__ = ["ENDING_ROWS", "ROWS"]
-
 _S = MemberState
 _T = Trigger
 _G = Guard

@@ -23,8 +23,6 @@ from kgroup.machine.wishes import Errand, Ticket
 from kgroup.types import Generation
 from kgroup.values import dataclass
 
-__all__ = ["GivenUp"]
-
 _ROUND = frozenset({Errand.JOIN_GROUP, Errand.SYNC_GROUP})
 
 

@@ -18,19 +18,6 @@ from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
 from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsDescribedGroup
 
-__all__ = [
-    "IN_DOUBT",
-    "LEFT_OUT",
-    "NEW",
-    "PROTOCOL_TYPE",
-    "GroupInUse",
-    "Remembered",
-    "Said",
-    "divided_topics",
-    "remembered_of",
-    "stable_members",
-]
-
 PROTOCOL_TYPE: Final = "consumer"
 
 

@@ -12,8 +12,6 @@ from kgroup.membership.settings import MEMBER, Rules
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
 
-__all__ = ["JOINING_ROWS", "LOSE_GENERATION", "LOSE_MEMBER"]
-
 _S = MemberState
 _T = Trigger
 _G = Guard

@@ -21,18 +21,6 @@ from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember, Leadership, Led
 from kgroup.types import Cause
 
-__all__ = [
-    "begin_round",
-    "enter_as",
-    "forget_lead",
-    "note_failure",
-    "offer",
-    "run_assignor",
-    "stand",
-    "watch_from",
-    "watch_topics",
-]
-
 SOONEST_ROUND: Final = 1.0
 """Seconds that a generation stands at least before its assignor has another one begun: each costs
 all members a round, and an assignor that asks for no time at all would do nothing else."""

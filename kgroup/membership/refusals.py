@@ -20,8 +20,6 @@ from kgroup.membership.value import GroupMember
 from kgroup.types import Generation
 from kgroup.wire.messages import HeartbeatResponse, JoinGroupResponse, SyncGroupResponse
 
-__all__ = ["disowns", "fenced", "fences", "not_permitted", "refused"]
-
 _SHOWN = 5
 
 

@@ -27,17 +27,6 @@ from kgroup.wire.messages import (
     SyncGroupRequestAssignment,
 )
 
-__all__ = [
-    "find_coordinator",
-    "heartbeat",
-    "heartbeat_of",
-    "join_group",
-    "leave_group",
-    "memory_of",
-    "sync_group",
-    "user_data",
-]
-
 
 def memory_of(protocol_name: str | None, data: bytes | None) -> Memory | None:
     """Return what is to be remembered of an assignment's user data, None when nothing is.

@@ -18,18 +18,6 @@ from kgroup.membership.value import GroupMember
 from kgroup.membership.waiting import tell_group
 from kgroup.types import Cause, TopicPartition
 
-__all__ = [
-    "asks_anew",
-    "claimed",
-    "let_go",
-    "look_again",
-    "looked_again",
-    "owe_round",
-    "owe_unheard",
-    "unheard_topics",
-    "unsettled_by_loss",
-]
-
 
 def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
     """Tell whether a static member came back to a group that must hear more than it has heard.

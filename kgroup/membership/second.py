@@ -21,8 +21,6 @@ from kgroup.membership.value import GroupMember
 from kgroup.types import Generation, MemberState
 from kgroup.values import dataclass
 
-__all__ = ["Loan", "Voice", "answered", "beat_at", "lend", "may_beat", "renewed", "unanswered"]
-
 _LATE: Final = 0.5
 """Intervals by which the member's own heartbeat is overdue when the second speaks."""
 

@@ -12,8 +12,6 @@ from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
 from kgroup.values import dataclass
 
-__all__ = ["MEMBER", "MembershipSettings", "Rules"]
-
 _LONGEST_RECALL = 2.0
 
 

@@ -14,8 +14,6 @@ from kgroup.membership.triggers import LOCAL, SIGNALS, Trigger
 from kgroup.types import MemberState
 from kgroup.values import dataclass
 
-__all__ = ["FACTS", "TERMINAL", "Facts", "possible"]
-
 _S = MemberState
 _T = Trigger
 

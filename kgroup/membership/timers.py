@@ -16,8 +16,6 @@ from kgroup.membership.triggers import Guard, Trigger
 from kgroup.membership.value import GroupMember
 from kgroup.types import Cause, MemberState
 
-__all__ = ["holds", "next_deadline", "timer_cause", "timers"]
-
 
 def timers(member: GroupMember) -> Iterator[tuple[Trigger | CoordinatorTrigger, float]]:
     """Yield the timers that run now, with their instants."""

@@ -38,8 +38,6 @@ from kgroup.types import Cause, MemberState
 from kgroup.wire.consumer_protocol import decode_assignment
 from kgroup.wire.messages import HeartbeatResponse, JoinGroupResponse, SyncGroupResponse
 
-__all__ = ["hear_answer", "hear_assignor", "hear_commit", "hear_coordinator", "hear_failure"]
-
 _PATIENCE_ROUNDS = 3
 _UUID_LENGTH = 36
 

@@ -6,8 +6,6 @@ Never: what a trigger does; the rows say that.
 
 from kgroup.words import Word
 
-__all__ = ["LOCAL", "SIGNALS", "Action", "Guard", "Trigger"]
-
 
 class Trigger(Word):
     """What can happen to a member."""

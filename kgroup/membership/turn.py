@@ -29,8 +29,6 @@ from kgroup.types import Cause, ChangeKind, Claim, MemberState, OwnershipChange,
 from kgroup.values import dataclass
 from kgroup.wire.messages import JoinGroupResponse
 
-__all__ = ["Turn"]
-
 
 @dataclass(slots=True)
 class Turn:

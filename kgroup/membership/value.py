@@ -34,8 +34,6 @@ from kgroup.types import (
 )
 from kgroup.values import dataclass
 
-__all__ = ["Closing", "GroupMember", "Identity", "Leadership", "Led", "Memory", "Round", "Wishes"]
-
 _JOINS_AT_ONCE = 5
 """JoinGroups that may follow each other without a pause: a change of the group takes one or two."""
 

@@ -12,16 +12,6 @@ from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn
 from kgroup.types import ChangeKind, Claim, MemberState, OwnershipChange, TopicPartition
 
-__all__ = [
-    "await_listener",
-    "begin_handing_over",
-    "go_on_handing_over",
-    "stop_waiting",
-    "take_back_calls",
-    "tell_group",
-    "tell_unasked",
-]
-
 
 def tell_group(turn: Turn) -> None:
     """Raise what follows when something was given up: the hand-back is complete, a round is owed.

@@ -30,15 +30,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message, Request
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = [
-    "NewTopic",
-    "create_partitions",
-    "create_topics",
-    "delete_topics",
-    "describe_topics",
-    "nearest_name",
-]
-
 R = TypeVar("R", bound=Message)
 
 _BROKERS_CHOICE: Final = -1

@@ -13,8 +13,6 @@ from typing import Final
 from kgroup.net.ports import Clock, Dice
 from kgroup.net.settings import Endpoint, rotated
 
-__all__ = ["BrokerOrder", "in_order"]
-
 _REMEMBERED: Final = 30.0
 """Seconds for which a silence counts."""
 

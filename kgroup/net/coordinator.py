@@ -30,18 +30,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Message, Request
 
-__all__ = [
-    "Coordinator",
-    "FetchedOffset",
-    "FetchedOffsets",
-    "ask_node",
-    "coordinator_of",
-    "find_coordinator",
-    "find_coordinator_request",
-    "read_offset_fetch",
-    "with_coordinator",
-]
-
 log = logging.getLogger(__name__)
 
 R = TypeVar("R", bound=Message)

@@ -12,8 +12,6 @@ from kgroup.net.ports import Ports, os_reason
 from kgroup.net.settings import Endpoint, NetSettings
 from kgroup.net.tls import dial_tls
 
-__all__ = ["dial"]
-
 
 async def dial(
     endpoint: Endpoint, settings: NetSettings, ports: Ports

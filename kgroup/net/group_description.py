@@ -39,16 +39,6 @@ from kgroup.wire.messages import (
     ListGroupsRequest,
 )
 
-__all__ = [
-    "GroupDescription",
-    "GroupListing",
-    "GroupMember",
-    "GroupType",
-    "describe_group",
-    "describe_known_group",
-    "list_groups",
-]
-
 Row = TypeVar("Row", DescribeGroupsDescribedGroup, ConsumerGroupDescribeDescribedGroup)
 
 _CONSUMERS: Final = "consumer"

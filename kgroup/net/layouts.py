@@ -41,8 +41,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message, Request
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["ceiling", "fit", "unify"]
-
 R = TypeVar("R", bound=Message)
 
 _ONE_COORDINATOR: Final = 3

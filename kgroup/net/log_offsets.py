@@ -32,17 +32,6 @@ from kgroup.wire.messages import (
     OffsetForLeaderTopic,
 )
 
-__all__ = [
-    "EpochEnd",
-    "LeaderSays",
-    "ListedOffset",
-    "ListedOffsets",
-    "OffsetSpec",
-    "ask_epoch_ends",
-    "ask_leader",
-    "list_offsets",
-]
-
 _CONSUMER: Final = -1
 """What a consumer sends as replica id."""
 

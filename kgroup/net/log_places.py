@@ -16,8 +16,6 @@ from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
 from kgroup.types import IsolationLevel, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Bounds", "FromEnd", "Offset", "Place", "Time", "find_places", "log_bounds"]
-
 
 @dataclass(frozen=True, slots=True)
 class Offset:

@@ -27,19 +27,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = [
-    "EMPTY_VIEW",
-    "BrokerInfo",
-    "ClusterView",
-    "Lack",
-    "PartitionInfo",
-    "TopicInfo",
-    "address_fault",
-    "lacking",
-    "merge_brokers",
-    "merge_metadata",
-]
-
 MAX_BROKERS: Final = 100_000
 """More brokers than this in one answer are not believed at all."""
 

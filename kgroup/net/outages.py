@@ -13,8 +13,6 @@ from typing import Final
 
 from kgroup.values import dataclass
 
-__all__ = ["BOOTSTRAP", "Absence", "Outages", "absence"]
-
 BOOTSTRAP: Final = 30.0
 _NOBODY: Final = 5.0
 """Seconds a first broker is waited for unless the user says: at all; while nobody is anywhere."""

@@ -36,8 +36,6 @@ from kgroup.net.trace import ConnectionId, Trace
 from kgroup.values import dataclass
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["Pool", "Refusal"]
-
 log = logging.getLogger(__name__)
 
 R = TypeVar("R", bound=Message)

@@ -15,18 +15,6 @@ from anyio.abc import ByteStream
 from kgroup.net.direct import dial_direct, on_asyncio
 from kgroup.values import dataclass
 
-__all__ = [
-    "Clock",
-    "Dial",
-    "Dice",
-    "Notifier",
-    "Ports",
-    "dial_tcp",
-    "os_reason",
-    "system_clock",
-    "system_ports",
-]
-
 Clock = Callable[[], float]
 """Seconds on a clock that never goes back."""
 

@@ -11,8 +11,6 @@ from enum import Enum
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.net.verdict import Verdict, verdict
 
-__all__ = ["Fate", "fate_of"]
-
 
 class Fate(Enum):
     """What an error code says about a batch."""

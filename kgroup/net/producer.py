@@ -40,8 +40,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.records import Codec, NewRecord, encode_batch
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["Delivered", "Producer", "ProducerSettings"]
-
 _ALL_IN_SYNC: Final = -1
 _SEQUENCES: Final = 2**31
 _SOON: Final = 2.0

@@ -15,8 +15,6 @@ import anyio
 from kgroup.errors import AuthenticationError, ConnectionLostError, KGroupError
 from kgroup.net.settings import Endpoint
 
-__all__ = ["Patience", "first_answer", "reason_of"]
-
 R = TypeVar("R")
 
 _HEDGE_AFTER: Final = 2.0

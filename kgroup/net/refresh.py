@@ -18,8 +18,6 @@ from kgroup.net.metadata import Lack
 from kgroup.net.ports import Dice
 from kgroup.net.settings import NetSettings
 
-__all__ = ["RefreshPlan"]
-
 _FIRST_LOOK: Final = 1.2
 """Longest pause before a first look, seconds: what pauses grow to unless other ones are asked for,
 the jitter included. A leader must know the group's topics while the round lasts."""

@@ -21,8 +21,6 @@ from kgroup.net.verdict import Verdict, verdict
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Leadership", "learn_leader", "named_broker", "retry", "with_leader"]
-
 R = TypeVar("R")
 
 

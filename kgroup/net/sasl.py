@@ -42,8 +42,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["Ask", "Conversation", "Login"]
-
 R = TypeVar("R", bound=Message)
 
 _NONCE_BITS: Final = 192

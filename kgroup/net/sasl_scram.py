@@ -26,19 +26,6 @@ from kgroup.errors import DecodeError
 from kgroup.net.security import Secret
 from kgroup.values import dataclass
 
-__all__ = [
-    "MAX_ITERATIONS",
-    "MIN_ITERATIONS",
-    "ClientFinal",
-    "ClientFirst",
-    "ScramHash",
-    "ServerFirst",
-    "check_server_final",
-    "client_final",
-    "client_first",
-    "read_server_first",
-]
-
 MIN_ITERATIONS: Final = 4_096
 """Fewer make the password easy to guess for a listener on the wire (RFC 7677)."""
 MAX_ITERATIONS: Final = 1_000_000

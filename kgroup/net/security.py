@@ -16,18 +16,6 @@ from typing import Final, TypeAlias
 
 from kgroup.values import dataclass
 
-__all__ = [
-    "EXTENSIONS_EXPECTED",
-    "ExtensionSource",
-    "Sasl",
-    "SaslMechanism",
-    "Secret",
-    "Security",
-    "SecurityProtocol",
-    "TokenSource",
-    "are_extensions",
-]
-
 _SHORTEST = 3
 """Shorter ones are words of any sentence: taking those out would hide the sentence."""
 

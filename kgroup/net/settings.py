@@ -15,8 +15,6 @@ from kgroup.net.security import Security
 from kgroup.net.versions import MAX_THROTTLE
 from kgroup.values import dataclass
 
-__all__ = ["Endpoint", "Lane", "NetSettings", "rotated", "software_version"]
-
 
 class Lane(Enum):
     """What a connection is for; a broker serves one request of a connection at a time.

@@ -17,8 +17,6 @@ from kgroup.net.ports import Dial
 from kgroup.net.security import Secret
 from kgroup.values import dataclass
 
-__all__ = ["TlsFiles", "dial_tls", "tls_context", "tls_failure"]
-
 _HINTS: Final = {
     "WRONG_VERSION_NUMBER": "no TLS is spoken there; is this the port of an SSL listener?",
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": (

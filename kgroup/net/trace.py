@@ -13,8 +13,6 @@ from kgroup.values import dataclass
 from kgroup.wire.messages import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["ConnectionId", "Exchange", "NoTrace", "Trace", "without_tokens"]
-
 M = TypeVar("M", bound=Message)
 
 

@@ -11,8 +11,6 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
 from kgroup.machine.reactions import Reaction, reaction
 
-__all__ = ["Verdict", "refusal", "verdict"]
-
 
 class Verdict(Enum):
     """What to do next."""

@@ -19,14 +19,6 @@ from kgroup.machine.reactions import Reaction, reaction
 from kgroup.values import dataclass
 from kgroup.wire.schema import Message, Request
 
-__all__ = [
-    "MAX_THROTTLE",
-    "BrokerVersions",
-    "VersionRange",
-    "next_handshake_version",
-    "throttle_of",
-]
-
 MAX_THROTTLE: Final = 60.0
 """Seconds of silence a broker can ask for; more is not believed (N29)."""
 

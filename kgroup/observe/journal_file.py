@@ -22,8 +22,6 @@ from kgroup.journal.codec import CUT, encode_entry
 from kgroup.journal.events import Entry, Event, Source
 from kgroup.net.ports import Clock
 
-__all__ = ["JournalFile", "local_source", "open_journal"]
-
 
 def local_source(member: str, group: str | None = None) -> Source:
     """Name this process as the writer of one member's log.

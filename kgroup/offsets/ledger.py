@@ -24,8 +24,6 @@ from kgroup.offsets.reset import Exposed
 from kgroup.types import Claim, OffsetAndMetadata
 from kgroup.values import dataclass
 
-__all__ = ["Handout", "Ledger"]
-
 
 @dataclass(slots=True, eq=False)
 class Handout:

@@ -27,19 +27,6 @@ from kgroup.types import Claim, OffsetAndMetadata
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = [
-    "CommittedRead",
-    "EpochChanged",
-    "Position",
-    "PositionEvent",
-    "PositionState",
-    "Received",
-    "ResetFound",
-    "ResetOwed",
-    "Sought",
-    "Validated",
-]
-
 
 class PositionState(Word):
     """What is known of a position."""

@@ -19,18 +19,6 @@ from kgroup.errors import LogTruncatedError, NoOffsetError, OffsetOutOfRangeErro
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "Exposed",
-    "LogEnd",
-    "LogPlace",
-    "ResetPolicy",
-    "ResetRule",
-    "Since",
-    "after_no_commit",
-    "after_out_of_range",
-    "after_truncation",
-]
-
 
 class ResetPolicy(Enum):
     """What `auto_offset_reset` was set to, when it is a word."""

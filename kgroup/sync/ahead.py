@@ -17,8 +17,6 @@ from kgroup.errors import DeserializationError
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Progress", "ReadAhead", "settle"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

@@ -67,22 +67,6 @@ from kgroup.types import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "AssignedListener",
-    "Consumer",
-    "GroupCalls",
-    "Life",
-    "Listener",
-    "LogCalls",
-    "LostListener",
-    "OffsetCalls",
-    "ReadingCalls",
-    "RevokedListener",
-    "SyncCallback",
-    "SyncCommittable",
-    "on_loop",
-]
-
 K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")

@@ -23,8 +23,6 @@ from kgroup.types import Claim, Generation, Membership, TopicPartition
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Batch", "BatchIterator", "MembershipIterator", "RecordIterator"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

@@ -17,8 +17,6 @@ import anyio
 from kgroup.errors import ClosedError
 from kgroup.values import dataclass
 
-__all__ = ["INSIDE", "Answer", "Job", "Waiting"]
-
 _LOOK_AGAIN: Final = 1.0
 """Seconds after which a waiting thread checks that the event loop still runs."""
 

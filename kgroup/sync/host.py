@@ -27,8 +27,6 @@ from kgroup.errors import ClosedError, IllegalStateError
 from kgroup.sync.handover import INSIDE, Answer, Waiting
 from kgroup.sync.waiting_threads import WaitingThreads, Waking
 
-__all__ = ["GiveBack", "Host"]
-
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")

@@ -23,8 +23,6 @@ import anyio
 from kgroup.errors import WakeupError
 from kgroup.sync.handover import Job, Waiting
 
-__all__ = ["WaitingThreads", "Waking"]
-
 
 class WaitingThreads:
     """Functions that wait for a thread, and threads that wait for an answer; only for the loop."""

@@ -28,21 +28,6 @@ if TYPE_CHECKING:
     from kgroup.testing.broker.inprocess import InProcessBroker
     from kgroup.testing.kafka import RealKafka
 
-__all__ = [
-    "KafkaNodes",
-    "kafka",
-    "kafka_391",
-    "kafka_cluster",
-    "kafka_cluster_of_module",
-    "kafka_nodes",
-    "kafka_secure",
-    "kgroup_broker",
-    "kgroup_cluster",
-    "pytest_configure",
-    "pytest_runtest_call",
-    "pytest_terminal_summary",
-]
-
 _USED = pytest.StashKey[defaultdict[str, list[str]]]()
 _STOOD_IN = pytest.StashKey[str]()
 

@@ -14,8 +14,6 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final
 
-__all__ = ["types"]
-
 _PACKAGE: Final = "kgroup.wire._aiokafka_protocol"
 
 

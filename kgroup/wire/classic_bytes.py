@@ -15,8 +15,6 @@ from kgroup.errors import DecodeError, LocalProtocolError
 from kgroup.types import TopicPartition
 from kgroup.wire.partition_runs import PartitionRuns, runs_of
 
-__all__ = ["ClassicReader", "ClassicWriter", "utf16_order"]
-
 INT16 = struct.Struct(">h")
 INT32 = struct.Struct(">i")
 PAIR = struct.Struct(">ii")

@@ -14,8 +14,6 @@ from kgroup.wire.encoding import write_encoder
 from kgroup.wire.primitives import Buffer
 from kgroup.wire.source import REQUIRED, Declared, Source, has_views
 
-__all__ = ["constructor", "decoder", "encoder"]
-
 
 @functools.cache
 def decoder(cls: type[Declared], version: int, *, flexible: bool) -> Callable[[Buffer], Any]:

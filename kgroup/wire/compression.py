@@ -18,8 +18,6 @@ from typing import Any, Final, assert_never
 
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 
-__all__ = ["MAX_OUTPUT", "Codec", "compress", "decompress"]
-
 MAX_OUTPUT: Final = 64 * 1024 * 1024
 """Bytes a batch may decompress to when the caller names no bound: 64 MiB."""
 

@@ -24,16 +24,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.classic_bytes import ClassicReader, ClassicWriter, utf16_order
 
-__all__ = [
-    "NEWEST_VERSION",
-    "MemberAssignment",
-    "MemberSubscription",
-    "decode_assignment",
-    "decode_subscription",
-    "encode_assignment",
-    "encode_subscription",
-]
-
 NEWEST_VERSION = 3
 
 SUBSCRIPTION = "consumer protocol subscription"

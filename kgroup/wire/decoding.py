@@ -22,8 +22,6 @@ from kgroup.wire.primitives import RunPart
 from kgroup.wire.source import Declared, Layout, Source, Step, has_views, layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm, TextForm
 
-__all__ = ["write_decoder"]
-
 _PLANS_KEPT: Final = 64
 _SHORTEST_RUN: Final = 3
 

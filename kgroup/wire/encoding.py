@@ -15,8 +15,6 @@ from kgroup.wire import primitives
 from kgroup.wire.source import Declared, Layout, Source, Step, layout_of
 from kgroup.wire.vocabulary import ArrayForm, RowForm, ScalarForm, TextForm
 
-__all__ = ["write_encoder"]
-
 
 def write_encoder(cls: type[Declared], version: int, *, flexible: bool) -> Callable[[Any], bytes]:
     """Return a function that writes a message.

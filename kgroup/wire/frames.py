@@ -17,19 +17,6 @@ from kgroup.wire import messages
 from kgroup.wire.primitives import read_tags
 from kgroup.wire.schema import Message, Request, decode, encode
 
-__all__ = [
-    "DEFAULT_LIMIT",
-    "FrameSplitter",
-    "RequestHeader",
-    "decode_request",
-    "decode_request_header",
-    "decode_response",
-    "encode_request",
-    "encode_response",
-    "request_class",
-    "response_correlation_id",
-]
-
 R = TypeVar("R", bound=Message)
 
 DEFAULT_LIMIT: Final = 100 * 1024 * 1024

@@ -11,8 +11,6 @@ from typing import Protocol, overload, runtime_checkable
 
 from kgroup.types import TopicPartition
 
-__all__ = ["HasRuns", "PartitionRuns", "runs_of"]
-
 Run = tuple[str, tuple[int, ...]]
 
 

@@ -13,24 +13,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from kgroup.errors import DecodeError, LocalProtocolError, UnsupportedVersionError
 
-__all__ = [
-    "SHORT",
-    "UVARINTS",
-    "Buffer",
-    "RunPart",
-    "bad_length",
-    "ended",
-    "pack_tags",
-    "pack_uvarint",
-    "plan_run",
-    "read_tags",
-    "read_uvarint",
-    "too_many",
-    "unpackers",
-    "unsendable",
-    "uuid_bytes",
-]
-
 Buffer: TypeAlias = bytes | memoryview
 
 SHORT: Final = 16

@@ -20,8 +20,6 @@ from kgroup.wire.compile import constructor, decoder, encoder
 from kgroup.wire.source import REQUIRED, Field
 from kgroup.wire.vocabulary import WireType
 
-__all__ = ["Message", "Request", "decode", "encode", "message", "replace", "wire"]
-
 T = TypeVar("T")
 M = TypeVar("M", bound="Message")
 R_co = TypeVar("R_co", bound="Message", covariant=True)

@@ -12,8 +12,6 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, WireType, form_of
 
-__all__ = ["REQUIRED", "Declared", "Field", "Layout", "Source", "Step", "has_views", "layout_of"]
-
 _PLAIN: Final = (int, str, bytes, bool, type(None))
 
 

@@ -18,14 +18,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.classic_bytes import INT32, ClassicReader, ClassicWriter
 
-__all__ = [
-    "StickyUserData",
-    "decode_cooperative_user_data",
-    "decode_sticky_user_data",
-    "encode_cooperative_user_data",
-    "encode_sticky_user_data",
-]
-
 STICKY = "user data of sticky"
 COOPERATIVE = "user data of cooperative-sticky"
 

@@ -14,33 +14,6 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from kgroup.wire.borrowed import types
 
-__all__ = [
-    "ZERO_UUID",
-    "ArrayForm",
-    "BlobForm",
-    "Boolean",
-    "Bytes",
-    "Form",
-    "Int8",
-    "Int16",
-    "Int32",
-    "Int64",
-    "Records",
-    "RowForm",
-    "ScalarForm",
-    "String",
-    "Text",
-    "TextForm",
-    "Uuid",
-    "WireType",
-    "array",
-    "form_of",
-    "nullable",
-    "nullable_from",
-    "row",
-    "rows",
-]
-
 T = TypeVar("T")
 
 ZERO_UUID: Final = bytes(16)

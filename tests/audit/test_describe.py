@@ -1,7 +1,7 @@
 from kgroup.audit import ProblemKind
-from kgroup.audit.describe import event_log_page
 from kgroup.audit.oracles.promises import PROMISES
 from kgroup.journal.events import EVENT_CLASSES
+from tests.pages.event_log import event_log_page
 
 
 def test_the_page_names_every_event_and_every_kind_of_problem():

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["ROWS", "Row"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

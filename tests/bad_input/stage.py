@@ -20,19 +20,6 @@ from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import OwnershipChange, TopicPartition
 
-__all__ = [
-    "MOST_A_SECOND",
-    "TOPIC",
-    "A",
-    "B",
-    "Play",
-    "check_pace",
-    "cluster",
-    "goes_on",
-    "outlive",
-    "playing",
-]
-
 TOPIC: Final = "orders"
 A, B = (TopicPartition(TOPIC, number) for number in range(2))
 

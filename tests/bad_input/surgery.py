@@ -25,16 +25,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request, replace
 
-__all__ = [
-    "ASKED",
-    "NEW",
-    "OLD",
-    "Kind",
-    "resized",
-    "spliced",
-    "without_flexible_versions",
-]
-
 Kind = type[Request[Any]]
 
 ASKED: Final[tuple[Kind, ...]] = (

@@ -18,8 +18,6 @@ from kgroup.types import TopicPartition
 from tests.consumer.ground import dial_of
 from tests.consumer.shelf import Shelf
 
-__all__ = ["T0", "T1", "Kept", "config_for", "on", "read", "shelf_with"]
-
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 

@@ -10,8 +10,6 @@ from typing import TypeVar
 import anyio
 import anyio.lowlevel
 
-__all__ = ["alone", "repeat"]
-
 _MOST = 50
 """Calls after which a loop that nothing ends is left."""
 

@@ -9,15 +9,6 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.types import RebalanceProtocol, TopicPartition
 from tests.consumer.scene import settings
 
-__all__ = [
-    "BAD_BODIES",
-    "COOPERATIVE",
-    "Foreign",
-    "good",
-    "led_by",
-    "raises",
-]
-
 Body = Callable[[GroupSubscription], Any]
 
 COOPERATIVE = (RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER)

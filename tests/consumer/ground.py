@@ -9,8 +9,6 @@ from kgroup.wire.schema import replace
 from tests.consumer.peers import LONGEST_SESSION
 from tests.consumer.shelf import Shelf
 
-__all__ = ["dial_of", "fill", "ground", "hidden"]
-
 
 def ground(count: int = 10, *, nodes: int = 1, **topics: int) -> InProcessBroker:
     """Return a cluster with so many records in every partition; broker 1 coordinates group `g`."""

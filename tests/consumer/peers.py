@@ -24,8 +24,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Message, Request, replace
 
-__all__ = ["LONGEST_SESSION", "Peers", "Phantom"]
-
 LONGEST_SESSION = 2e6
 """Seconds; a phantom sends no heartbeats, and its session must not end."""
 

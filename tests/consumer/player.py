@@ -17,8 +17,6 @@ from kgroup.testing.virtual_time import virtual_backend, virtual_ports
 from kgroup.types import OffsetAndMetadata, Subscription
 from tests.contracts.application import Application, no_listener
 
-__all__ = ["Actor", "as_asked", "on_other_hashes", "performed", "transcript"]
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -28,25 +28,6 @@ from tests.consumer.ground import hidden
 from tests.consumer.peers import LONGEST_SESSION, Peers
 from tests.contracts.application import Application, Listener, no_listener, until
 
-__all__ = [
-    "HEARTBEAT",
-    "PATIENT",
-    "REBALANCE",
-    "SESSION",
-    "TOPIC",
-    "Member",
-    "Scene",
-    "another_waits",
-    "at",
-    "claims_of",
-    "joins",
-    "next_round",
-    "offset",
-    "partitions",
-    "scene",
-    "settings",
-]
-
 SESSION, HEARTBEAT, REBALANCE = 10.0, 3.0, 60.0
 TOPIC = "t"
 

@@ -8,8 +8,6 @@ from anyio.abc import ByteStream
 
 from kgroup.net.ports import Dial
 
-__all__ = ["Wires"]
-
 
 class Wires:
     """A `Dial` port before another one.

@@ -15,8 +15,6 @@ from kgroup.backends.backend import GroupBackend
 from kgroup.net.ports import Clock
 from kgroup.types import ChangeKind, Claim, OwnershipChange, TopicPartition
 
-__all__ = ["Application", "Heard", "no_listener", "overlaps", "until"]
-
 Listener = Callable[[OwnershipChange], Awaitable[None]]
 
 _LOOK = 0.02

@@ -14,8 +14,6 @@ from anyio.abc import ByteStream
 
 from kgroup.net.ports import Dial, Notifier
 
-__all__ = ["Cable"]
-
 
 class Cable:
     """A `Dial` port that can be cut.

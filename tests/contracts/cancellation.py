@@ -8,8 +8,6 @@ from kgroup.types import CommitStatus, Leave, MemberState, OffsetAndMetadata
 from tests.contracts.application import until
 from tests.contracts.harness import Harness, Stage, joined
 
-__all__ = ["CancellationContract"]
-
 
 async def _cut_short(harness: Harness, call: Callable[[], Awaitable[object]]) -> None:
     """Make a call over and over, and cancel it at every moment of the profile."""

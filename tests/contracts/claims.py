@@ -2,8 +2,6 @@
 
 from tests.contracts.harness import Stage, joined
 
-__all__ = ["ClaimContract"]
-
 
 class ClaimContract:
     """G2, for any backend."""

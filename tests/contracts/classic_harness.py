@@ -13,8 +13,6 @@ from tests.contracts.application import until
 from tests.contracts.group_harness import Backend
 from tests.contracts.harness import Profile, Seat
 
-__all__ = ["classic_backend", "classic_settings"]
-
 
 def classic_backend(settings: MembershipSettings, profile: Profile) -> Backend:
     """Coordinate by the classic protocol, with the same settings for every member."""

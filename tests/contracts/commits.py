@@ -6,8 +6,6 @@ from kgroup.types import ChangeKind, Claim, CommitStatus, OffsetAndMetadata
 from tests.contracts.application import until
 from tests.contracts.harness import Harness, Seat, Stage, joined
 
-__all__ = ["CommitContract"]
-
 
 async def commit(seat: Seat, claim: Claim, offset: int) -> CommitStatus:
     outcome = await seat.backend.commit({claim: OffsetAndMetadata(offset)})

@@ -19,8 +19,6 @@ from tests.contracts.application import Application, Listener, no_listener, unti
 from tests.contracts.cable import Cable
 from tests.contracts.harness import Profile, Seat
 
-__all__ = ["Backend", "Ground", "GroupHarness", "group_harness"]
-
 
 @dataclass(frozen=True, slots=True)
 class Backend:

@@ -6,8 +6,6 @@ from kgroup.types import ChangeKind, Leave, OwnershipChange
 from tests.contracts.application import overlaps, until
 from tests.contracts.harness import Seat, Stage, joined
 
-__all__ = ["HandoverContract"]
-
 
 def _judge(*seats: Seat) -> None:
     assert overlaps({seat.name: seat.application for seat in seats}) == []

@@ -13,8 +13,6 @@ from kgroup.backends.backend import GroupBackend
 from kgroup.types import TopicPartition
 from tests.contracts.application import Application, Listener, no_listener
 
-__all__ = ["Harness", "Profile", "Seat", "Stage", "joined"]
-
 
 @dataclass(frozen=True, slots=True)
 class Profile:

@@ -4,8 +4,6 @@ from kgroup.types import Cause, ChangeKind
 from tests.contracts.application import overlaps, until
 from tests.contracts.harness import Stage, joined
 
-__all__ = ["LeaseContract"]
-
 
 class LeaseContract:
     """G4, for any backend."""

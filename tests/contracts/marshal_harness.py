@@ -21,8 +21,6 @@ from tests.contracts.application import until
 from tests.contracts.group_harness import Backend
 from tests.contracts.harness import Profile, Seat
 
-__all__ = ["marshal_backend", "marshal_place"]
-
 _POLL_INTERVAL = 15.0
 _READING = 30.0
 _STARTED = 1_700_000_000_000

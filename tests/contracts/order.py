@@ -8,8 +8,6 @@ from kgroup.types import ChangeKind, Claim, OwnershipChange
 from tests.contracts.application import Application, until
 from tests.contracts.harness import Stage
 
-__all__ = ["OrderContract"]
-
 
 def _disorder(application: Application) -> list[str]:
     """Describe what is out of order: each claim is gained once, then given up or lost once."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-__all__ = ["Play", "ReplayContract"]
-
 Play = Callable[[str, int], list[str]]
 """Plays the backend's play on an async backend ("asyncio", "trio") with dice of a seed, in virtual
 time, and returns its transcript: every request and every change with its instant, in order."""

@@ -2,8 +2,6 @@
 
 from tests.contracts.harness import Stage, joined
 
-__all__ = ["SilenceContract"]
-
 
 class SilenceContract:
     """G5, for any backend."""

@@ -19,8 +19,6 @@ from tests.dropin.run import DEFAULT_LIMIT
 from tests.dropin.suite import LISTS, Suite, read_suite
 from tests.dropin.tree import TreeError, check_tree, installed_version
 
-__all__ = ["main", "peers"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Peer:

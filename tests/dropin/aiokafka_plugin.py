@@ -30,20 +30,6 @@ from tests.dropin.servers import (
 )
 from tests.dropin.suite import LISTS
 
-__all__ = [
-    "acl_manager",
-    "docker",
-    "kafka_config",
-    "kafka_image",
-    "kafka_server",
-    "kerberos_utils",
-    "pytest_addoption",
-    "pytest_collection_modifyitems",
-    "pytest_configure",
-    "pytest_load_initial_conftests",
-    "ssl_folder",
-]
-
 _SUPPLIED = (
     "acl_manager",
     "docker",

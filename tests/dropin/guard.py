@@ -17,8 +17,6 @@ from types import FrameType, ModuleType
 
 from tests.dropin.suite import Name, Suite
 
-__all__ = ["Guard", "holdings"]
-
 _OURS = "kgroup"
 # The plug-ins know the classes by their trade.
 _EXEMPT = ("kgroup.testing",)

@@ -20,8 +20,6 @@ from tests.dropin.run import RUN, add_options, begin
 from tests.dropin.servers import start_kafka, version_of
 from tests.dropin.suite import LISTS
 
-__all__ = ["dropin_kafka", "pytest_addoption", "pytest_load_initial_conftests"]
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Make the options known, and those that kafka-python's configuration expects."""

@@ -15,15 +15,6 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-__all__ = [
-    "lend_docker",
-    "lend_module",
-    "lend_plugin_words",
-    "lend_test_package",
-    "lend_variables",
-    "yield_name",
-]
-
 
 def lend_plugin_words(
     parser: pytest.Parser, plugin: str, options: Mapping[str, str], settings: Mapping[str, str]

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["Overtime", "time_limit"]
-
 
 class Overtime(KeyboardInterrupt):
     """The time is over.

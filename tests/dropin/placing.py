@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from tests.dropin.suite import Name, Suite
 
-__all__ = ["CLASS_VARIABLE", "Chosen", "ClassError", "choose", "put"]
-
 CLASS_VARIABLE = "KGROUP_DROPIN"
 """Environment variable that says which class is tested."""
 

@@ -22,8 +22,6 @@ from tests.dropin.suite import ListError, Suite, read_suite
 from tests.dropin.tally import Tally, as_json, report_lines
 from tests.dropin.tree import TreeError, check_tree, installed_version
 
-__all__ = ["RUN", "DropinRun", "add_options", "begin"]
-
 DEFAULT_LIMIT: Final = 75.0
 # A test that is broken off by its own suite still has to close its consumers.
 _TO_CLEAN_UP: Final = 45.0

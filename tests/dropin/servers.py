@@ -29,17 +29,6 @@ from kgroup.testing.kafka import (
 )
 from kgroup.testing.kafka.secured import acls_stand
 
-__all__ = [
-    "AccessRules",
-    "NoKerberos",
-    "NoUsers",
-    "Server",
-    "lay_certificates",
-    "serve",
-    "start_kafka",
-    "version_of",
-]
-
 _VERSION_VARIABLE: Final = "KAFKA_VERSION"
 
 _OPEN: Final = {

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LISTS", "ListError", "Name", "Suite", "read_suite"]
-
 LISTS = Path(__file__).parent
 """Where the versioned lists are."""
 

@@ -9,8 +9,6 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 
-__all__ = ["Figures", "Tally", "as_json", "report_lines"]
-
 
 @dataclass(frozen=True, slots=True)
 class Figures:

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from tests.dropin.suite import Suite
 
-__all__ = ["TreeError", "check_tree", "installed_version", "tree_version"]
-
 _VERSION = re.compile(r"""^__version__ *= *["']([^"']+)["']""", re.MULTILINE)
 
 

@@ -16,8 +16,6 @@ from aiokafka import AIOKafkaConsumer
 from kgroup.config import ConsumerConfig
 from tests.house.reference import table
 
-__all__ = ["METHODS", "OPTIONS", "methods_table", "options_table"]
-
 OPTIONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "loop": ("", "the running loop, of asyncio or trio"),

@@ -11,8 +11,6 @@ import types
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["PAGE", "PUBLIC", "exported", "render"]
-
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
 # What users import from. Everything else is private and may change at any time.

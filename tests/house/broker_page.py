@@ -14,8 +14,6 @@ from tests.testing.broker.traces.compare import NOT_COMPARED
 from tests.testing.broker.traces.exceptions import EXCEPTIONS, LATE, LEFT_OUT
 from tests.testing.broker.traces.recorded import names
 
-__all__ = ["NAME", "render", "traces_of"]
-
 NAME: Final = "in-process-broker.md"
 
 _HEAD: Final = """\

@@ -22,8 +22,6 @@ from tests.pages import DOCS
 from tests.pages import PAGES as TABLES
 from tests.simulated import replayed
 
-__all__ = ["PAGES", "write"]
-
 PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
     {
         api.PAGE: api.render,

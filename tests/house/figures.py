@@ -13,8 +13,6 @@ from typing import Final
 
 from networkx import DiGraph, strongly_connected_components
 
-__all__ = ["circles", "rooms", "total"]
-
 _ROOT: Final = Path(__file__).parents[2]
 _PACKAGE: Final = _ROOT / "kgroup"
 _FOLDERS: Final = ("kgroup", "tests", "benchmarks", "docs")

@@ -14,8 +14,6 @@ from tests.house.nodes import shown
 from tests.house.parts import filled
 from tests.house.reference import cell, table
 
-__all__ = ["NAMES", "TABLES", "render"]
-
 NAMES: Final = ("marshal.md", "marshal-original.md")
 
 _HERE: Final = Path(__file__).parent

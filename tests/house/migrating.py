@@ -11,8 +11,6 @@ from typing import Final
 
 from tests.pages import DOCS
 
-__all__ = ["PAGES", "programs", "programs_of", "rows"]
-
 PAGES: Final[Mapping[str, Path]] = MappingProxyType(
     {
         name: DOCS / f"migrating-from-{name}.md"

@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["all_nodes", "functions", "missing", "shown"]
-
 _TESTS: Final = Path(__file__).parents[1]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -12,8 +12,6 @@ from tests.house.migrating import programs_of
 from tests.house.parts import filled
 from tests.pages import DOCS
 
-__all__ = ["PAGE", "programs", "render"]
-
 PAGE: Final[Path] = DOCS / "porting-from-aiokafka.md"
 
 render: Final = partial(filled, PAGE, {"options": options_table, "calls": methods_table})

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import griffe
 
-__all__ = ["Documented", "arguments", "calls", "cell", "describe", "found", "load", "table"]
-
 Documented = griffe.Class | griffe.Function | griffe.Attribute
 
 _TAGS: Final = (("async", "async"), ("property", "property"), ("staticmethod", "static"))

@@ -25,8 +25,6 @@ from tests.house.reference import (
     table,
 )
 
-__all__ = ["PAGES", "source"]
-
 _HEAD: Final = """\
 # {title}
 

@@ -15,8 +15,6 @@ from tests.house.aiokafka_names import methods_table
 from tests.house.nodes import shown
 from tests.house.reference import cell, table
 
-__all__ = ["SURFACE", "Row", "render"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -10,8 +10,8 @@ from kgroup.machine.claims import (
     HoldingState,
     HoldingTrigger,
 )
-from kgroup.machine.coverage import Expectation, findings
 from kgroup.types import Claim, TopicPartition
+from tests.machine.coverage import Expectation, findings
 
 A0 = TopicPartition("a", 0)
 A1 = TopicPartition("a", 1)

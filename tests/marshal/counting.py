@@ -4,8 +4,6 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-__all__ = ["calls_of"]
-
 
 def calls_of(work: Callable[[], object]) -> int:
     """Do something; return how many functions were called meanwhile."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from kgroup.marshal.messages import Kind, Message, Reject, decode
 
-__all__ = ["GoClaim", "GoWorld"]
-
 _LEASE = 120
 
 

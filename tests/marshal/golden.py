@@ -9,8 +9,6 @@ from typing import Any
 
 from tests.vectors import HERE, document, load
 
-__all__ = ["SCENARIOS", "LogRecord", "Scenario", "View"]
-
 SCENARIOS = tuple(
     sorted(path.name.removesuffix(".state.json.gz") for path in (HERE / "marshal").glob("*.state*"))
 )

@@ -11,8 +11,6 @@ from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.world import World
 from kgroup.wire.records import RecordColumns, pack_headers
 
-__all__ = ["START", "Log", "Peer", "columns_of"]
-
 START = 1_700_000_000
 """Log time of a test's beginning, seconds."""
 

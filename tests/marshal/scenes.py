@@ -13,8 +13,6 @@ from tests.marshal.room.log import RoomLog
 from tests.marshal.room.node import Node
 from tests.marshal.room.room import Room
 
-__all__ = ["IDLE", "P0", "enter", "heard_of", "offsets_of", "room_of", "written"]
-
 P0 = TopicPartition("t", 0)
 
 IDLE = Habits(commits=0.0)

@@ -4,7 +4,6 @@ from enum import Enum
 
 import pytest
 
-from kgroup.machine.coverage import Expectation, findings
 from kgroup.marshal.admission import (
     ADMISSION_ROWS,
     AdmissionAction,
@@ -15,6 +14,7 @@ from kgroup.marshal.admission import (
 from kgroup.marshal.key_actions import FAMILIES
 from kgroup.marshal.key_rows import KEY_ROWS, POSSIBLE, KeyAction, KeyGuard, KeyPhase, KeyTrigger
 from kgroup.marshal.key_state import KEY_TIMERS
+from tests.machine.coverage import Expectation, findings
 
 KEY = Expectation(
     possible=POSSIBLE,

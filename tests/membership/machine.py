@@ -24,8 +24,6 @@ from kgroup.membership.events import (
 from kgroup.membership.step import Step, step
 from kgroup.membership.value import GroupMember
 
-__all__ = ["Machine", "Port", "drive"]
-
 Machine: TypeAlias = Callable[[GroupMember, Event, Moment], Step]
 """`kgroup.membership.step.step`, or what a test plants in its place."""
 

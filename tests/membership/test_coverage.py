@@ -2,7 +2,6 @@
 
 from enum import Enum
 
-from kgroup.machine.coverage import Expectation, findings
 from kgroup.machine.rows import Row, Table, fan
 from kgroup.membership.coordinator import (
     COORDINATOR_ROWS,
@@ -16,6 +15,7 @@ from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.states import FACTS, possible
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
+from tests.machine.coverage import Expectation, findings
 
 FAMILIES = (
     frozenset({Guard.HANDS_BACK, Guard.HANDS_NOTHING}),

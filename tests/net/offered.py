@@ -7,8 +7,6 @@ from kgroup.net.group_description import GroupDescription, GroupMember, GroupTyp
 from kgroup.types import TopicPartition
 from kgroup.wire.consumer_protocol import MemberSubscription
 
-__all__ = ["COOPERATIVE", "group_of", "member", "said"]
-
 COOPERATIVE = "cooperative-sticky"
 TPS = tuple(TopicPartition("orders", number) for number in range(8))
 

@@ -16,8 +16,6 @@ from kgroup.wire.messages import (
 )
 from tests.search.scripted.broker import ScriptedBroker
 
-__all__ = ["PASSWORD", "SCRAM", "WITH_PASSWORD", "SaslServer", "asked", "by_password", "by_token"]
-
 REFUSED = ErrorCode.SASL_AUTHENTICATION_FAILED
 SALT = b"salt of the earth"
 PASSWORD = "open sesame"

@@ -23,8 +23,6 @@ from kgroup.journal import BadLine, Delivered, Entry, read_entries
 from kgroup.net.ports import system_clock
 from kgroup.types import TopicPartition
 
-__all__ = ["Child", "child"]
-
 _ROOT = Path(__file__).parents[2]
 _PATIENCE = 10.0
 _STARTS = 120.0

@@ -24,17 +24,6 @@ from kgroup.types import TopicPartition
 from tests.real.ground import eventually, fresh
 from tests.real.members import Group, Reader
 
-__all__ = [
-    "LEASE",
-    "ClaimLog",
-    "Stored",
-    "all_owned",
-    "claiming",
-    "delivered",
-    "lay_log",
-    "read_by",
-]
-
 INTERVAL = 2
 """Seconds that members announce, unless a test says otherwise."""
 

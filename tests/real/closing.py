@@ -19,8 +19,6 @@ from kgroup.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kgroup.wire.messages.topics import CreatableTopic
 from kgroup.wire.schema import Request
 
-__all__ = ["Closing", "topics_made"]
-
 _WAIT: Final = 0.6
 _LOOK: Final = 0.05
 _PATIENCE: Final = 30.0

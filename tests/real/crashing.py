@@ -36,8 +36,6 @@ from kgroup.observe.journal_file import JournalFile, local_source, open_journal
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.words import Word
 
-__all__ = ["Script", "Spot", "crash"]
-
 _ROOT = Path(__file__).parents[2]
 _PATIENCE = 60.0
 

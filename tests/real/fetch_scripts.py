@@ -24,8 +24,6 @@ from kgroup.wire.messages import (
 from tests.real.fetch_talk import ALONE, IDS, NAMES, NEW, TRANSACTION, Rows, Talk
 from tests.real.fetch_worlds import Parked
 
-__all__ = ["SCRIPTS", "Script"]
-
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 _NOT_YET = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,

@@ -24,8 +24,6 @@ from kgroup.wire.schema import Message, Request
 from kgroup.wire.vocabulary import ZERO_UUID
 from tests.real.fetch_worlds import Parked, Transcript, World
 
-__all__ = ["ALONE", "IDS", "NAMES", "NEW", "TRANSACTION", "Rows", "Talk"]
-
 R = TypeVar("R", bound=Message)
 
 NAMES = 12

@@ -38,8 +38,6 @@ from kgroup.wire.schema import Message, Request
 from tests.real.ground import fresh
 from tests.testing.broker.driver import Call, Raw, asking
 
-__all__ = ["CoreWorld", "Parked", "RealWorld", "Transcript", "World"]
-
 R = TypeVar("R", bound=Message)
 R_co = TypeVar("R_co", bound=Message, covariant=True)
 

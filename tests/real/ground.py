@@ -26,17 +26,6 @@ from kgroup.wire.messages import (
     FindCoordinatorRequest,
 )
 
-__all__ = [
-    "Ground",
-    "committed",
-    "coordinator_of",
-    "describe",
-    "eventually",
-    "fresh",
-    "lay_ground",
-    "value_at",
-]
-
 PATIENCE = 20.0
 _LOOK_AGAIN = 0.02
 _ADMIN_TIMEOUT = 10.0

@@ -19,8 +19,6 @@ from kgroup.wire.messages import FindCoordinatorRequest
 from kgroup.wire.schema import Request
 from tests.testing.broker.driver import Raw, asking
 
-__all__ = ["PATIENCE", "InProcess", "Reply", "Side", "real_side"]
-
 _PARKED_AFTER: Final = 0.5
 PATIENCE: Final = 6.0
 _SESSIONS_FROM: Final = 1.0

@@ -18,8 +18,6 @@ from kgroup.testing.kafka import RealKafka
 from kgroup.testing.kafka.ready import parse_bootstrap
 from tests.wire.records.old_messages import message as old_message
 
-__all__ = ["HeaderLess"]
-
 _PATIENCE: Final = 10.0
 _ALL: Final = -1
 

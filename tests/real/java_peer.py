@@ -20,8 +20,6 @@ from kgroup.testing.kafka.supply import find_program
 from kgroup.types import TopicPartition
 from tests.real.ground import Ground, eventually
 
-__all__ = ["JavaPeer"]
-
 _MAIN = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 _VERSION = "4.3.1"
 _HEAP_MB = 128

@@ -22,8 +22,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message, Request
 from tests.testing.broker.talks.talk import has_code
 
-__all__ = ["Real", "real"]
-
 R = TypeVar("R", bound=Message)
 
 _PATIENCE: Final = 20.0

@@ -29,19 +29,6 @@ from kgroup.types import (
 from tests.real.ground import PATIENCE, Ground, eventually, fresh, value_at
 from tests.search.oracles import members_oracles
 
-__all__ = [
-    "BOTH",
-    "CROSSED",
-    "ENDING",
-    "LASTING",
-    "Group",
-    "Member",
-    "Read",
-    "Work",
-    "group_on",
-    "read_on",
-]
-
 SLACK = 0.25
 """Seconds forgiven to the lease: stamps of a busy machine are later than the decisions."""
 

@@ -26,8 +26,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # kafka-python reads its schemas in a deprecated way
     from kafka import KafkaConsumer
 
-__all__ = ["AiokafkaPeer", "ConfluentPeer", "KafkaPythonPeer", "Peer"]
-
 _NAP = 0.1
 _METADATA_MAX_AGE_MS = 1000
 _ASSIGNORS = {

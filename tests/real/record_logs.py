@@ -7,8 +7,6 @@ from tests.testing.broker.talks.gallery import CONVERSATIONS
 from tests.testing.broker.talks.recorded import RELEASES, record
 from tests.testing.broker.talks.talk import Said, Talk
 
-__all__ = ["said_by"]
-
 
 def said_by(kafka: RealKafka, release: str, conversation: str) -> Said:
     """Hold one conversation with a real broker."""

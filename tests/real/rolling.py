@@ -21,8 +21,6 @@ from tests.real.ground import committed, describe, eventually
 from tests.real.members import Group, Member
 from tests.real.peers import Peer
 
-__all__ = ["PARTITIONS", "Gaps", "Rollout", "among_themselves", "rolling"]
-
 PARTITIONS = 6
 ONE_REBALANCE = 5.0
 """Seconds a partition may be without an owner, or unread. Less than a session (6 s) after the last

@@ -12,8 +12,6 @@ from tests.real.ground import Ground, committed, describe, eventually
 from tests.real.members import Group, Member
 from tests.real.peers import Peer
 
-__all__ = ["PARTITIONS", "share"]
-
 PARTITIONS = 6
 WAVE = 20
 

@@ -33,8 +33,6 @@ from kgroup.wire.messages import (
     SyncGroupResponse,
 )
 
-__all__ = ["Straggler", "evict"]
-
 T = TypeVar("T")
 
 _PATIENCE = 15.0

@@ -11,8 +11,6 @@ from typing import ClassVar
 
 from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription, RebalanceProtocol
 
-__all__ = ["Mode", "SwitchedAssignor"]
-
 
 class Mode(Enum):
     """How it does its work."""

@@ -9,8 +9,6 @@ from kgroup.testing import BrokerSettings
 from kgroup.testing.kafka import DEFAULT_VERSION, RealKafka
 from kgroup.testing.kafka.in_process import stand_in
 
-__all__ = ["tuned"]
-
 
 @contextmanager
 def tuned(

@@ -13,18 +13,6 @@ from kgroup.sync import Consumer
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 
-__all__ = [
-    "PATIENCE",
-    "A",
-    "B",
-    "Ground",
-    "grounded",
-    "in_thread",
-    "interrupting",
-    "until",
-    "until_waiting",
-]
-
 PATIENCE = 15.0
 _LOOK_AGAIN = 0.005
 

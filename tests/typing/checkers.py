@@ -14,8 +14,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["ROOT", "mypy", "pyright", "unfinished_types"]
-
 ROOT: Final = Path(__file__).parents[2]
 _SCRIPTS: Final = Path(sys.executable).parent
 _SAID: Final = re.compile(r"(?P<file>.*?):(?P<line>\d+): error: (?P<text>.*)")

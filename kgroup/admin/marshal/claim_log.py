@@ -32,8 +32,6 @@ from kgroup.net.producer import Delivered, Producer, ProducerSettings
 from kgroup.types import TopicPartition
 from kgroup.wire.records import NewRecord
 
-__all__ = ["ClaimLog", "Line", "WrittenPause", "claim_log"]
-
 _MS: Final = 1000
 _LOOK_AGAIN: Final = 1.0
 

@@ -16,8 +16,6 @@ from kgroup.backends.offset_reading import read_committed_offsets
 from kgroup.marshal.events import CommitOffsets, OffsetsCommitted
 from kgroup.types import TopicPartition
 
-__all__ = ["commit_all", "committed_now"]
-
 
 async def committed_now(
     claim_log: ClaimLog, tps: tuple[TopicPartition, ...]

@@ -11,8 +11,6 @@ from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.marshal.survey import standings
 from kgroup.net.cluster import Cluster
 
-__all__ = ["find_claiming"]
-
 
 async def find_claiming(
     cluster: Cluster, topic: str, candidates: Collection[str], *, timeout: float

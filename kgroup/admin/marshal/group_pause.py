@@ -23,8 +23,6 @@ from kgroup.marshal.key_state import Pause
 from kgroup.marshal.survey import pause_left
 from kgroup.values import dataclass
 
-__all__ = ["GroupPause", "Say"]
-
 Say = Callable[[str], None]
 """Hears what is going on, a line at a time."""
 

@@ -20,18 +20,6 @@ from kgroup.marshal.survey import Holder, Mixed, holders, mixed_keys, pause_left
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "PausePlan",
-    "held",
-    "mixed",
-    "pause_group",
-    "plan_pause",
-    "refuse_headerless",
-    "release_keys",
-    "resume",
-    "say_once",
-]
-
 _SHOWN: Final = 3
 _LOOK_AGAIN: Final = 1.0
 _RELEASE_PAUSE: Final = 60.0

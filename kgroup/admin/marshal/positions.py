@@ -42,8 +42,6 @@ from kgroup.net.log_places import log_bounds
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Asked", "check_targets", "plan_positions", "positions_now", "set_positions"]
-
 _INTERVAL: Final = 20
 _GO_INTERVAL: Final = 60
 _LOOK_AGAIN: Final = 1.0

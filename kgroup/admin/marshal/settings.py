@@ -22,17 +22,6 @@ from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
 from kgroup.values import dataclass
 
-__all__ = [
-    "LONGEST_KEPT",
-    "AdminSettings",
-    "SetUp",
-    "admin_name",
-    "check_kept_pause",
-    "check_pause",
-    "new_topic",
-    "set_up",
-]
-
 LONGEST_KEPT: Final = 7 * 86_400.0
 """Seconds for which a pause is kept up; a slip of the pen stops nobody for years."""
 

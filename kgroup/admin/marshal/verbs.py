@@ -47,8 +47,6 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports
 from kgroup.types import TopicPartition
 
-__all__ = ["MarshalAdmin"]
-
 T = TypeVar("T")
 
 

@@ -19,8 +19,6 @@ from kgroup.marshal.standing import Standing
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["GroupChange", "GroupChangeKind", "GroupChanges", "Watching"]
-
 _FOR_EVER: Final = 3600.0
 _NEVER: Final = Standing()
 

@@ -24,8 +24,6 @@ from kgroup.assignors.conformance.rounds import Change, Kind, Story
 from kgroup.assignors.conformance.subject import Elsewhere, Offence, Subject
 from kgroup.assignors.group import GroupSubscription
 
-__all__ = ["judge"]
-
 _OfGroup = Callable[[Subject, GroupSubscription], None]
 _OfStory = Callable[[Subject, Story], None]
 _Check = Callable[[Subject, Claims, Budget], Haul]

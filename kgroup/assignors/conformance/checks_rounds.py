@@ -27,18 +27,6 @@ from kgroup.assignors.conformance.subject import Elsewhere, Offence, Subject
 from kgroup.assignors.group import GroupSubscription
 from kgroup.types import TopicPartition
 
-__all__ = [
-    "balance",
-    "fed",
-    "keeps",
-    "newcomer",
-    "optimal",
-    "rejoin",
-    "released",
-    "settles",
-    "survivors",
-]
-
 _DAY: Final = 86_400.0
 _QUIET_ROUNDS: Final = 2
 

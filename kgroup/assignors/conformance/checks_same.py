@@ -26,17 +26,6 @@ from kgroup.assignors.member import Member
 from kgroup.errors import AssignmentError
 from kgroup.values import dataclass
 
-__all__ = [
-    "Pair",
-    "memoryless",
-    "orderless",
-    "remade",
-    "repeatable",
-    "twins",
-    "untouched",
-    "user_data",
-]
-
 T = TypeVar("T")
 
 

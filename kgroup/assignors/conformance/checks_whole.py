@@ -16,19 +16,6 @@ from kgroup.assignors.verify import verify
 from kgroup.errors import AssignorError
 from kgroup.types import RebalanceProtocol, TopicPartition
 
-__all__ = [
-    "answers",
-    "complete",
-    "disjoint",
-    "entries",
-    "handover",
-    "hostile",
-    "known",
-    "sendable",
-    "sound",
-    "subscribers",
-]
-
 
 def answers(subject: Subject, group: GroupSubscription) -> None:
     """Judge whether it answers at all."""

@@ -27,8 +27,6 @@ from kgroup.assignors.member import Member, PartitionRacks
 from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Drawn", "Saying", "groups", "pairs", "stories"]
-
 T = TypeVar("T")
 
 

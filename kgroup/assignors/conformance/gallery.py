@@ -15,8 +15,6 @@ from kgroup.assignors.member import Member, PartitionRacks
 from kgroup.types import TopicPartition
 from kgroup.wire.user_data import encode_cooperative_user_data, encode_sticky_user_data
 
-__all__ = ["FOREIGN", "FORGED", "GENERATIONS", "NUMBERS", "forge", "gallery"]
-
 _Topics = Mapping[str, Iterable[int]]
 
 

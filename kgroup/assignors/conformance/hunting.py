@@ -16,8 +16,6 @@ from kgroup.assignors.conformance.drawing import Drawn
 from kgroup.assignors.conformance.subject import Elsewhere, Offence
 from kgroup.values import dataclass
 
-__all__ = ["Budget", "Haul", "hunt"]
-
 T = TypeVar("T")
 
 _TELL_EVERY: Final = 25

@@ -14,8 +14,6 @@ from kgroup.assignors.conformance.report import Outcome, Progress, Report, Statu
 from kgroup.assignors.conformance.subject import Subject, Testable, subject_of
 from kgroup.errors import ArgumentError, MissingExtraError
 
-__all__ = ["EXAMPLES", "hold", "prepare", "run", "shares", "suite"]
-
 EXAMPLES: Final = 10_000
 """Groups that are drawn in all."""
 

@@ -12,8 +12,6 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, PartitionRacks
 from kgroup.types import TopicPartition
 
-__all__ = ["answer_as_text", "group_as_code", "indented", "two_answers"]
-
 IMPORTS = """\
 from kgroup.assignors import GroupSubscription, Member, PartitionRacks
 from kgroup.types import TopicPartition

@@ -19,8 +19,6 @@ from kgroup.assignors.conformance.stranger import Packed
 from kgroup.assignors.conformance.subject import Elsewhere, Essence, Offence, Subject
 from kgroup.assignors.group import GroupSubscription
 
-__all__ = ["anywhere"]
-
 _HASH_SEEDS: Final = ("1", "2")
 _TIMEOUT: Final = 120.0
 

@@ -14,8 +14,6 @@ from kgroup.errors import ArgumentError
 from kgroup.types import RebalanceProtocol
 from kgroup.values import dataclass
 
-__all__ = ["NO_CLAIMS", "PROMISES", "Binds", "Claims", "Promise", "why_not"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:

@@ -10,8 +10,6 @@ from kgroup.assignors.conformance.paste import indented
 from kgroup.assignors.conformance.promises import Claims, Promise
 from kgroup.values import dataclass
 
-__all__ = ["Outcome", "Progress", "Report", "Status"]
-
 
 class Status(Enum):
     """What became of one promise."""

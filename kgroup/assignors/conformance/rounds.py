@@ -29,8 +29,6 @@ from kgroup.wire.consumer_protocol import (
     encode_subscription,
 )
 
-__all__ = ["BEGAN_AT", "PATIENCE", "Change", "Gathering", "Kind", "Round", "Story", "happen"]
-
 PATIENCE: Final = 12
 """How many times in a row a group waits for what the assignor holds back."""
 

@@ -13,8 +13,6 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, PartitionRacks
 from kgroup.values import dataclass
 
-__all__ = ["Packed", "answer_all"]
-
 
 @dataclass(frozen=True, slots=True)
 class Packed:

@@ -28,20 +28,6 @@ from kgroup.wire.consumer_protocol import (
     encode_subscription,
 )
 
-__all__ = [
-    "Elsewhere",
-    "Essence",
-    "Misshapen",
-    "Offence",
-    "Raised",
-    "Subject",
-    "Testable",
-    "as_sent",
-    "essence",
-    "subject_of",
-    "where",
-]
-
 
 class Offence(Exception):
     """A promise is broken.

@@ -42,8 +42,6 @@ from kgroup.errors import ArgumentError
 from kgroup.types import TopicPartition
 from kgroup.wire.partition_runs import runs_of
 
-__all__ = ["Document", "outcome_document", "read_events", "read_scenario", "scenario_document"]
-
 _SCENARIO: Final = ("topics", "members", "events", "now", "assignor", "runs")
 _MEMBER: Final = (
     *("member_id", "topics", "group_instance_id", "rack", "owned"),

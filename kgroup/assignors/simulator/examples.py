@@ -21,8 +21,6 @@ from kgroup.assignors.simulator.scenario import (
     Subscribe,
 )
 
-__all__ = ["EXAMPLES"]
-
 _FLEET: Final = ("app-13", "app-2e", "app-47", "app-68", "app-8a", "app-a5", "app-c1", "app-e6")
 _AGAIN: Final = ("app-b9", "app-05", "app-7c", "app-f4", "app-31", "app-99", "app-5d", "app-d2")
 _ZONES: Final = ("a", "b", "c")

@@ -15,8 +15,6 @@ from typing import Final, NoReturn
 from kgroup.errors import ArgumentError
 from kgroup.values import dataclass
 
-__all__ = ["Field", "parse"]
-
 _LONGEST_SHOWN: Final = 60
 
 

@@ -17,17 +17,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.partition_runs import runs_of
 
-__all__ = [
-    "Balance",
-    "Owned",
-    "Owners",
-    "RackMatches",
-    "balance",
-    "count_moves",
-    "owners",
-    "rack_matches",
-]
-
 Owned = Mapping[str, Sequence[TopicPartition]]
 """Member id -> what it owns."""
 

@@ -32,8 +32,6 @@ from kgroup.errors import ArgumentError, AssignorError
 from kgroup.types import RebalanceProtocol
 from kgroup.values import dataclass
 
-__all__ = ["Optimum", "Outcome", "play"]
-
 _MOST_REJOINS: Final = 1_000
 """Rebalances that a leader may begin by itself during one event."""
 

@@ -28,8 +28,6 @@ from kgroup.assignors.simulator.scenario import (
 from kgroup.errors import ArgumentError
 from kgroup.values import dataclass
 
-__all__ = ["LONGEST_WAIT", "Change", "Population", "Step", "changes"]
-
 _SHOWN: Final = 5
 LONGEST_WAIT: Final = 365 * 24 * 3600.0
 """Seconds that one event may let pass."""

@@ -27,8 +27,6 @@ from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.partition_runs import runs_of
 
-__all__ = ["MOST_ROUNDS", "Held", "Play", "Situation", "Tally", "settle"]
-
 MOST_ROUNDS: Final = 50
 """Rounds after which a group that goes on and on is given up."""
 

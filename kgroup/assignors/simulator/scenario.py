@@ -15,23 +15,6 @@ from kgroup.errors import ArgumentError
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "MOST_PARTITIONS",
-    "Event",
-    "Grow",
-    "Join",
-    "Leave",
-    "Racks",
-    "Restart",
-    "Scenario",
-    "SimulatedMember",
-    "SimulatedTopic",
-    "Subscribe",
-    "Wait",
-    "check_topics",
-    "in_words",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:

@@ -12,8 +12,6 @@ from kgroup.assignors.simulator.scenario import Event, Join, Scenario
 from kgroup.errors import AssignorError
 from kgroup.types import TopicPartition
 
-__all__ = ["addressed", "assumed", "encoded"]
-
 
 def addressed(scenario: Scenario, assignor: Assignor) -> Scenario:
     """Return a scenario as this assignor meets it.

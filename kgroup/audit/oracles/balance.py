@@ -24,8 +24,6 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import Faults
 
-__all__ = ["Balanced"]
-
 
 class Balanced:
     """K3: the last round of each group.

@@ -34,8 +34,6 @@ from kgroup.journal.events import (
 from kgroup.types import Claim, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["CommitOrder"]
-
 _CommitKey = tuple[Source, int, TopicPartition]
 
 

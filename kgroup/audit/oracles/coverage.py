@@ -24,8 +24,6 @@ from kgroup.journal.events import (
 from kgroup.journal.periods import Interval, Intervals, PeriodKey, total
 from kgroup.types import TopicPartition
 
-__all__ = ["NothingLost"]
-
 
 class NothingLost:
     """D1: every record from the group's start on is delivered.

@@ -15,8 +15,6 @@ from kgroup.journal.events import Delivered, Entry, Event, OffsetRead, PositionM
 from kgroup.journal.periods import PeriodKey
 from kgroup.values import dataclass
 
-__all__ = ["DeliveryOrder"]
-
 
 @dataclass(slots=True)
 class _Position:

@@ -17,8 +17,6 @@ from kgroup.journal.events import Entry, Event
 from kgroup.journal.periods import Periods
 from kgroup.journal.repeats import Repeat, Repeats
 
-__all__ = ["BoundedDuplicates"]
-
 
 class BoundedDuplicates:
     """D5 and D6: repetitions over handovers.

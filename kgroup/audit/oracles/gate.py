@@ -27,8 +27,6 @@ from kgroup.journal.events import (
 from kgroup.journal.periods import Intervals, Period, PeriodKey, Periods, total
 from kgroup.types import Claim
 
-__all__ = ["DeliveryGate", "FetchedUnderClaim"]
-
 
 class DeliveryGate:
     """S6 and B3: deliveries and ownership.

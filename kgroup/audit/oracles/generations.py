@@ -20,8 +20,6 @@ from kgroup.journal.events import (
 from kgroup.types import ChangeKind, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["OneOwnerPerGeneration"]
-
 _GRANTING: Final = frozenset({MemberStarted, MemberStopped, OwnershipStep, GenerationEntered})
 
 

@@ -46,8 +46,6 @@ from kgroup.journal.faults import Faults, StateCause
 from kgroup.types import ChangeKind, MemberState
 from kgroup.values import dataclass
 
-__all__ = ["Heartbeats"]
-
 _BEATING: Final = frozenset(
     {
         MemberState.STABLE,

@@ -35,8 +35,6 @@ from kgroup.journal.faults import StateCause
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import ChangeKind, MemberState
 
-__all__ = ["OneOwnerInTime"]
-
 _EVICT: Final = "EVICT"
 """The fault by which an administrator removes a member."""
 

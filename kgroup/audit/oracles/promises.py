@@ -8,8 +8,10 @@ The letter of an id groups it: S ownership, C commits, D delivery, K cooperative
 members, L liveness, B callbacks.
 """
 
-from collections.abc import Mapping
-from typing import Final
+import re
+from collections.abc import Iterable, Mapping
+from inspect import signature
+from typing import Any, Final
 
 from kgroup.audit.oracles.balance import Balanced
 from kgroup.audit.oracles.commit_order import CommitOrder
@@ -22,12 +24,9 @@ from kgroup.audit.oracles.heartbeats import Heartbeats
 from kgroup.audit.oracles.ownership import OneOwnerInTime
 from kgroup.audit.oracles.static import StaticUnnoticed
 from kgroup.audit.oracles.watch import Oracle
-from kgroup.journal.events import Event
 from kgroup.journal.periods import Periods
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
-
-__all__ = ["PROMISES", "Promise", "at_least_once", "kinds_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +99,30 @@ def at_least_once(
         sparse: topics with offsets that consumers do not see.
         clean_handover: judge D5; False when the application commits by hand, or not at all.
     """
-    periods = Periods()
-    return (
-        OneOwnerPerGeneration(),
-        OneOwnerInTime(periods),
-        DeliveryGate(periods),
-        FetchedUnderClaim(),
-        CommitOrder(),
-        DeliveryOrder(sparse),
-        NothingLost(ends, sparse),
-        BoundedDuplicates(clean_handover=clean_handover, periods=periods),
-        StaticUnnoticed(),
-    )
+    given: Mapping[type[Oracle], Mapping[str, Any]] = {
+        DeliveryOrder: {"sparse": sparse},
+        NothingLost: {"ends": ends, "sparse": sparse},
+        BoundedDuplicates: {"clean_handover": clean_handover},
+    }
+    return tuple(oracles_of([promise for promise in PROMISES if promise.real], given).values())
 
 
-def kinds_of(oracle: type[Oracle]) -> frozenset[type[Event]] | None:
-    """Return the events an oracle looks at, None when it looks at all."""
-    kinds: frozenset[type[Event]] | None = getattr(oracle, "KINDS", None)
-    return kinds
+def oracles_of(
+    promises: Iterable[Promise], given: Mapping[type[Oracle], Mapping[str, Any]]
+) -> dict[str, Oracle]:
+    """Return a fresh oracle of each class that judges one of some promises, by its name.
+
+    The name is the class's, in small letters: `OneOwnerInTime` is `one_owner_in_time`. Oracles that
+    follow the periods of ownership share one follower.
+
+    Args:
+        promises: rows of a table such as `PROMISES`.
+        given: class -> what it is made with besides.
+    """
+    shared = {"periods": Periods()}
+    made: dict[str, Oracle] = {}
+    for kind in dict.fromkeys(kind for promise in promises for kind in promise.oracles):
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+        follows = shared if "periods" in signature(kind).parameters else {}
+        made[name] = kind(**follows, **given.get(kind, {}))
+    return made

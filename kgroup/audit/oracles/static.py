@@ -32,8 +32,6 @@ from kgroup.journal.faults import LETHAL
 from kgroup.types import Cause, ChangeKind, Leave
 from kgroup.values import dataclass
 
-__all__ = ["StaticUnnoticed"]
-
 _PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 _OWN_DOING: Final = frozenset(

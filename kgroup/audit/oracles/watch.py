@@ -22,8 +22,6 @@ from kgroup.journal.events import AnswerReceived, Entry, Event, RequestSent
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Oracle", "Violation", "Watch", "judge"]
-
 
 @dataclass(frozen=True, slots=True)
 class Violation:

@@ -53,8 +53,6 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["ClassicBackend"]
-
 log = logging.getLogger(__name__)
 
 _SHARE_FOR_RELEASE = 0.8

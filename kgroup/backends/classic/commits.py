@@ -27,8 +27,6 @@ from kgroup.net.ports import Notifier
 from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import OffsetCommitResponse
 
-__all__ = ["CommitQueue"]
-
 
 class CommitQueue:
     """Commits for one member.

@@ -47,8 +47,6 @@ from kgroup.values import dataclass
 from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, JoinGroupResponse
 from kgroup.wire.schema import Request
 
-__all__ = ["ClassicConductor", "ClassicEffects", "ClassicMachine"]
-
 log = logging.getLogger(__name__)
 
 

@@ -10,8 +10,6 @@ from typing import Final
 from kgroup.assignors import Member
 from kgroup.net.cluster import Cluster, ClusterView
 
-__all__ = ["RackWatch", "TopicInterest"]
-
 
 class RackWatch:
     """What one member, while it leads, has to know of racks."""

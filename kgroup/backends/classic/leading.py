@@ -39,8 +39,6 @@ from kgroup.types import RebalanceProtocol
 from kgroup.values import dataclass
 from kgroup.wire.partition_runs import runs_of
 
-__all__ = ["Leading", "OffLoop", "partition_counts"]
-
 T = TypeVar("T")
 
 _LOOK_AGAIN: Final = 0.05

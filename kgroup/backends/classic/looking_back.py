@@ -34,8 +34,6 @@ from kgroup.wire.messages import (
     DescribeGroupsRequest,
 )
 
-__all__ = ["assigned_counts", "in_use", "remembered"]
-
 log = logging.getLogger(__name__)
 
 

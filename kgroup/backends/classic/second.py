@@ -39,8 +39,6 @@ from kgroup.net.trace import ConnectionId, Exchange, Trace
 from kgroup.values import dataclass
 from kgroup.wire.schema import Message
 
-__all__ = ["Second"]
-
 log = logging.getLogger(__name__)
 
 _END: Final = 1.0

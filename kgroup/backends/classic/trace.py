@@ -22,8 +22,6 @@ from kgroup.types import ChangeKind, MemberState, OwnershipChange
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import JoinGroupRequest
 
-__all__ = ["MemberTrace"]
-
 log = logging.getLogger("kgroup.membership")
 
 _NAMED = 5

@@ -28,8 +28,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.records import NewRecord
 
-__all__ = ["Appender", "AppenderSettings"]
-
 _PER_BATCH: Final = 200
 _LOOK_AGAIN: Final = 30.0
 _MS: Final = 1000

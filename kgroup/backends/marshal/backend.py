@@ -66,8 +66,6 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["MarshalBackend"]
-
 log = logging.getLogger("kgroup.marshal")
 
 _SHARE_FOR_RELEASE: Final = 0.7

@@ -17,8 +17,6 @@ from kgroup.errors import CoordinationTopicError
 from kgroup.marshal.key_state import TTL_MS
 from kgroup.net.cluster import Cluster
 
-__all__ = ["WATCH", "BrokerClock", "ClockCheck"]
-
 WATCH: Final = 30.0
 """Seconds that are looked on: half of the longest interval between heartbeats."""
 _TTL: Final = TTL_MS / 1000

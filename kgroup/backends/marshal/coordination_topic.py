@@ -25,8 +25,6 @@ from kgroup.net.ports import Notifier
 from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
 
-__all__ = ["CoordinationTopic"]
-
 _TIMES: Final = 3
 """So often the same word against the topic must come."""
 

@@ -42,15 +42,6 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = [
-    "MarshalConductor",
-    "MarshalEffects",
-    "MarshalMachine",
-    "Waiters",
-    "held_topics",
-    "outcomes_of",
-]
-
 log = logging.getLogger("kgroup.marshal")
 
 _SAY_AGAIN: Final = 600.0

@@ -26,8 +26,6 @@ from kgroup.net.settings import software_version
 from kgroup.net.versions import BrokerVersions
 from kgroup.wire.messages import ApiVersionsRequest
 
-__all__ = ["enter", "refuse_native", "refuse_new_brokers", "refuse_short_intervals", "watch_native"]
-
 log = logging.getLogger("kgroup.marshal")
 
 _SHOWN: Final = 3

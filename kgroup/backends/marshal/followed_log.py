@@ -32,8 +32,6 @@ from kgroup.values import dataclass
 from kgroup.wire.messages import PartitionData
 from kgroup.wire.records import LogBatch, RecordColumns, TimestampType, iter_batches
 
-__all__ = ["FollowedLog", "LogEvent", "Stage"]
-
 LogEvent = LogOpened | LogRead | LogLost
 
 _PIECE: Final = 500

@@ -31,18 +31,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = [
-    "READ_LANE",
-    "WRITE_LANE",
-    "LogFetch",
-    "LogQuestion",
-    "LogQuestions",
-    "ReaderSettings",
-    "cut_off",
-    "fetch_log",
-    "says_something",
-]
-
 READ_LANE: Final = Lane.JOIN
 """The connection for what a group waits for at a broker; nobody joins in a Marshal group."""
 

@@ -38,8 +38,6 @@ from kgroup.types import (
 )
 from kgroup.values import dataclass
 
-__all__ = ["OffsetCommits"]
-
 _LOOK_AGAIN: Final = 30.0
 
 

@@ -18,8 +18,6 @@ from kgroup.offsets.reset import ResetRule
 from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["MarshalPlace", "Positions"]
-
 
 class Positions:
     """Answers what is committed.

@@ -42,8 +42,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.records import iter_batches
 
-__all__ = ["Recalling"]
-
 _FIRST_BYTES: Final = 1024 * 1024
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _LEAST_BYTES: Final = 64 * 1024

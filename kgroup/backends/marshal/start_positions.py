@@ -35,8 +35,6 @@ from kgroup.offsets.reset import (
 from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Recall", "StartPositions"]
-
 Recall: TypeAlias = Callable[[TopicPartition, float], Awaitable[int | None]]
 """Finds the position that the log of claims had before what was read of it; within seconds."""
 

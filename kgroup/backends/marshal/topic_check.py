@@ -22,8 +22,6 @@ from kgroup.net.verdict import refusal
 from kgroup.values import dataclass
 from kgroup.wire.messages import DescribeConfigsRequest, DescribeConfigsResource
 
-__all__ = ["Concern", "TopicCheck", "TopicWarning", "check_topic", "judge_topic"]
-
 _TOPIC: Final = 2
 """What DescribeConfigs calls a topic."""
 

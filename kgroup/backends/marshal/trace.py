@@ -32,8 +32,6 @@ from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.types import ChangeKind, OwnershipChange, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["ClaimTrace", "Rejects"]
-
 log = logging.getLogger("kgroup.marshal")
 
 _DIGITS: Final = 18

@@ -20,8 +20,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.records import iter_batches
 
-__all__ = ["LeaderOf", "Peek", "Start", "find_start", "window_seconds"]
-
 Peek = Callable[[int], Awaitable[memoryview | bytes]]
 """Fetches some records from an offset on, as they are stored."""
 

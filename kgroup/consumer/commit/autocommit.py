@@ -13,8 +13,6 @@ from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.consumer.commit.committing import Committing
 
-__all__ = ["AutoCommit"]
-
 
 class AutoCommit:
     """Commits in the background.

@@ -37,8 +37,6 @@ from kgroup.types import (
 )
 from kgroup.values import dataclass
 
-__all__ = ["CommitCallback", "CommitOrder", "Job", "log_failures"]
-
 log = logging.getLogger(__name__)
 
 _NAMED: Final = 5

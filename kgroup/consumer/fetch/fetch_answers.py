@@ -29,8 +29,6 @@ from kgroup.types import IsolationLevel
 from kgroup.values import dataclass
 from kgroup.wire.messages import FetchResponse, PartitionData
 
-__all__ = ["Asked", "FetchAnswers"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

@@ -27,8 +27,6 @@ from kgroup.machine.fetch_session import Ask, FetchSession, Taken
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.wire.messages import FetchRequest, FetchResponse
 
-__all__ = ["Fetching"]
-
 log = logging.getLogger(__name__)
 
 _SHORT_WAIT: Final = 0.05

@@ -24,8 +24,6 @@ from kgroup.net.log_offsets import OffsetSpec
 from kgroup.offsets.positions import PositionState
 from kgroup.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["Flow"]
-
 _LOOK_AGAIN: Final = 0.5
 
 

@@ -35,8 +35,6 @@ from kgroup.offsets.reset import (
     after_truncation,
 )
 
-__all__ = ["Jumps"]
-
 log = logging.getLogger(__name__)
 
 

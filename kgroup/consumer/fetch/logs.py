@@ -38,8 +38,6 @@ from kgroup.types import IsolationLevel, OffsetAndTimestamp, TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.messages import ApiVersionsRequest
 
-__all__ = ["Logs", "Times", "TopicHistory", "check_partition"]
-
 Times = Mapping[TopicPartition, int | datetime]
 """Partition -> milliseconds since the epoch, or a time with a zone."""
 

@@ -39,8 +39,6 @@ from kgroup.offsets.reset import LogEnd, LogPlace, Since, after_no_commit
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Positioning"]
-
 log = logging.getLogger(__name__)
 
 _API: Final = ApiKey.LIST_OFFSETS

@@ -28,8 +28,6 @@ from kgroup.offsets.positions import PositionState
 from kgroup.wire.messages import FetchPartition
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["Roster"]
-
 _LONGEST_WAIT: Final = 5.0
 """Longest pause between two looks at a partition without a leader."""
 _MIN_SHARE: Final = 16 * 1024

@@ -37,8 +37,6 @@ from kgroup.net.verdict import refusal
 from kgroup.offsets.positions import PositionState, Validated
 from kgroup.values import dataclass
 
-__all__ = ["Validating"]
-
 log = logging.getLogger(__name__)
 
 _API = ApiKey.OFFSET_FOR_LEADER_EPOCH

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from kgroup.journal.events.vocabulary import Event
 from kgroup.values import dataclass
 
-__all__ = ["Entry", "Source"]
-
 
 class Source(NamedTuple):
     """The writer of a log: one consumer in one life of one process.

@@ -11,22 +11,6 @@ from kgroup.journal.events.ownership import Phase
 from kgroup.types import Leave, MemberState, RebalanceProtocol, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "BROKER",
-    "CloseAsked",
-    "CommitStored",
-    "FaultStep",
-    "GenerationEntered",
-    "JoinIssued",
-    "MemberStarted",
-    "MemberStopped",
-    "RoundFailed",
-    "RoundMember",
-    "RoundStored",
-    "StateChanged",
-    "UnknownEvent",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberStarted:

@@ -11,20 +11,6 @@ from kgroup.types import ChangeKind, Claim, TopicPartition
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = [
-    "CallbackStage",
-    "CallbackStep",
-    "ClaimMessage",
-    "ClaimStage",
-    "ClaimStep",
-    "ClaimVerdict",
-    "ClaimsEnded",
-    "KeyChanged",
-    "MessageRejected",
-    "OwnershipStep",
-    "Phase",
-]
-
 
 class Phase(Word):
     """Which edge of something that takes time."""

@@ -13,23 +13,6 @@ from kgroup.types import Claim
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = [
-    "POLL_NOTED_EVERY",
-    "CommitStage",
-    "CommitStep",
-    "Delivered",
-    "Done",
-    "FetchAnswered",
-    "FetchIssued",
-    "OffsetRead",
-    "PauseCause",
-    "Paused",
-    "Polled",
-    "PositionMove",
-    "PositionMoved",
-    "Resumed",
-]
-
 
 class CommitStage(Word):
     """How far one partition of one commit has come."""

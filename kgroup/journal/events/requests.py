@@ -9,13 +9,6 @@ from typing import ClassVar
 from kgroup.codes import ApiKey
 from kgroup.values import dataclass
 
-__all__ = [
-    "AnswerReceived",
-    "ConnectionClosed",
-    "ConnectionOpened",
-    "RequestSent",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionOpened:

@@ -44,8 +44,6 @@ from kgroup.journal.events.requests import (
     RequestSent,
 )
 
-__all__ = ["EVENT_CLASSES", "Event"]
-
 Event = (
     MemberStarted
     | CloseAsked

@@ -14,8 +14,6 @@ from collections.abc import Callable
 
 from kgroup.values import dataclass
 
-__all__ = ["Agenda", "Bell", "Timer"]
-
 
 @dataclass(slots=True, eq=False)
 class Timer:

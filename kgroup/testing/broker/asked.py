@@ -12,20 +12,6 @@ from typing import Any, Final, TypeAlias
 from kgroup.values import dataclass
 from kgroup.wire.schema import Message
 
-__all__ = [
-    "HUNG_UP",
-    "NO_ANSWER",
-    "PARKED",
-    "Answer",
-    "Asked",
-    "Handler",
-    "HungUp",
-    "NoAnswer",
-    "Outbox",
-    "Parked",
-    "Reply",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

@@ -11,8 +11,6 @@ from kgroup.testing.broker.releases import CoordinatorKind, Release
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.values import dataclass
 
-__all__ = ["Context"]
-
 
 @dataclass(slots=True)
 class Context:

@@ -21,8 +21,6 @@ from kgroup.testing.broker.transactions.coordinator import TransactionCoordinato
 from kgroup.testing.broker.transactions.requests import TransactionRequests
 from kgroup.wire.schema import Request
 
-__all__ = ["Core"]
-
 
 class Core:
     """One cluster.

@@ -15,8 +15,6 @@ from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.consumer_protocol import decode_assignment
 
-__all__ = ["GroupView", "MemberView", "seen_group", "seen_member", "settled"]
-
 _CONSUMER = "consumer"
 
 

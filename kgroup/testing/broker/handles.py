@@ -14,8 +14,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.records import Headers, NewRecord, encode_batch
 
-__all__ = ["Appendable", "NodeHandle", "PartitionHandle", "StoredRecord"]
-
 Text: TypeAlias = bytes | str | None
 Appendable: TypeAlias = Text | NewRecord | tuple[Text, Text]
 """What can be appended: a value, (key, value), or a whole record. Text is written as UTF-8."""

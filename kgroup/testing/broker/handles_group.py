@@ -26,8 +26,6 @@ from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import JoinGroupRequest, JoinGroupRequestProtocol
 
-__all__ = ["GroupHandle"]
-
 Offsets: TypeAlias = (
     Mapping[TopicPartition, int | OffsetAndMetadata]
     | Mapping[TopicPartition, int]

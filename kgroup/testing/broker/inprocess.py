@@ -39,8 +39,6 @@ from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.schema import Request
 
-__all__ = ["InProcessBroker", "Served"]
-
 Q = TypeVar("Q", bound=Request[Any])
 
 

@@ -14,8 +14,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 
-__all__ = ["Mint", "bucket_order", "group_partition", "java_hash", "trie_order"]
-
 
 class Mint:
     """The source of one cluster's names.

@@ -16,8 +16,6 @@ from kgroup.codes import ApiKey
 from kgroup.values import dataclass
 from kgroup.wire.frames import request_class
 
-__all__ = ["NEWEST", "RELEASES", "CoordinatorKind", "Release", "release_named"]
-
 
 class CoordinatorKind(Enum):
     """Which implementation of the group coordinator the rules are those of.

@@ -8,8 +8,6 @@ Never: holds what a test does to a running cluster; those are calls of `InProces
 
 from kgroup.values import dataclass
 
-__all__ = ["BrokerSettings"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSettings:

@@ -18,8 +18,6 @@ from kgroup.testing.broker.server.sockets import LOOPBACK
 from kgroup.testing.broker.server.switchboard import Reaction, Switchboard
 from kgroup.wire.schema import Message
 
-__all__ = ["until", "wait_until"]
-
 _GLANCE: Final = 0.002
 """Seconds between two looks of an async wait; also the time that passes when time is virtual."""
 

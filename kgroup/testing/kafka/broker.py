@@ -28,8 +28,6 @@ from kgroup.testing.kafka.secured import Certificates, SecureAccess
 from kgroup.testing.kafka.supply import find_program
 from kgroup.values import dataclass
 
-__all__ = ["BrokerProcess", "BrokerState", "down", "status", "up"]
-
 _PORT = 9092
 """Where clients look for a Kafka by default."""
 

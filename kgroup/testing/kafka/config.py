@@ -15,18 +15,6 @@ from kgroup.errors import ConfigError
 from kgroup.testing.kafka.secured import LISTENERS, Certificates, secure_properties
 from kgroup.values import dataclass
 
-__all__ = [
-    "BROKER_COUNTS",
-    "LOOPBACK",
-    "ClusterPlan",
-    "NodePlan",
-    "certificates_of",
-    "free_ports",
-    "new_cluster_id",
-    "plan_cluster",
-    "server_properties",
-]
-
 LOOPBACK = "127.0.0.1"
 BROKER_COUNTS = (1, 3)
 

@@ -24,15 +24,6 @@ from kgroup.testing.kafka.jars import Progress, silent
 from kgroup.testing.kafka.ready import wait_ready
 from kgroup.testing.kafka.secured import SecureAccess
 
-__all__ = [
-    "Container",
-    "ContainerKafka",
-    "Wrapped",
-    "container_script",
-    "engine_runs",
-    "start_container",
-]
-
 _START_TIMEOUT = 120.0
 _DEFAULT_ENGINE = "unix:///var/run/docker.sock"
 

@@ -12,8 +12,6 @@ from kgroup.testing.kafka.ready import Probe, parse_bootstrap
 from kgroup.testing.kafka.secured import SecureAccess
 from kgroup.wire.messages import MetadataRequest
 
-__all__ = ["GivenKafka", "find_given"]
-
 _TIMEOUT = 5.0
 
 

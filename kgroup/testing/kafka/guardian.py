@@ -17,8 +17,6 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["Guardian", "end_process", "is_running"]
-
 _RELEASE = "release"
 _PATIENCE = 10.0
 

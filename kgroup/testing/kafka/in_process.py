@@ -13,8 +13,6 @@ from kgroup.testing.kafka.jars import DEFAULT_VERSION
 from kgroup.testing.kafka.secured import SecureAccess
 from kgroup.testing.kafka.supply import RealKafka
 
-__all__ = ["STAND_IN", "InProcessKafka", "stand_in"]
-
 STAND_IN: Final = BrokerSettings(
     auto_create_topics=False,
     election_delay=3.0,

@@ -23,27 +23,6 @@ from typing import Protocol
 from kgroup.errors import ConfigError, MissingExtraError, UnsupportedError
 from kgroup.values import dataclass
 
-__all__ = [
-    "DEFAULT_VERSION",
-    "MINIMUM_RELEASE",
-    "VERSIONS",
-    "Java",
-    "Progress",
-    "Resolver",
-    "Run",
-    "cache_folder",
-    "check_version",
-    "fetch_jars",
-    "find_java",
-    "find_resolvers",
-    "jars_folder",
-    "locked",
-    "parse_release",
-    "run_streaming",
-    "run_version",
-    "silent",
-]
-
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the cache folder of kgroup; it need not exist yet.

@@ -27,8 +27,6 @@ from kgroup.testing.kafka.secured import (
     make_certificates,
 )
 
-__all__ = ["FOLDER_PREFIX", "LocalKafka", "start_local"]
-
 FOLDER_PREFIX = "kgroup-kafka-"
 
 _ATTEMPTS = 3

@@ -15,8 +15,6 @@ from kgroup.testing.kafka.jars import Java
 from kgroup.testing.kafka.secured import scram_users
 from kgroup.values import dataclass
 
-__all__ = ["QUICK_JVM", "KafkaStartError", "Node", "Program"]
-
 # Everything to standard output, which is the node's log file; the format tool needs it too.
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.logFile=System.out",

@@ -33,16 +33,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Message, Request
 
-__all__ = [
-    "Address",
-    "Probe",
-    "group_on_partition",
-    "offsets_partition",
-    "parse_bootstrap",
-    "until",
-    "wait_ready",
-]
-
 R = TypeVar("R", bound=Message)
 
 _CLIENT_ID = "kgroup-probe"

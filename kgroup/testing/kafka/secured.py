@@ -34,24 +34,6 @@ from kgroup.wire.messages import (
     DescribeAclsRequest,
 )
 
-__all__ = [
-    "LISTENERS",
-    "MECHANISMS",
-    "USERS",
-    "Acl",
-    "AclOperation",
-    "AclResource",
-    "Certificates",
-    "SecureAccess",
-    "acls_stand",
-    "add_acls",
-    "make_certificates",
-    "remove_acls",
-    "scram_users",
-    "secure_properties",
-    "unsecured_token",
-]
-
 LISTENERS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "SSL": "SSL",

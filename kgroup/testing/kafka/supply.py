@@ -28,8 +28,6 @@ from kgroup.testing.kafka.local import start_local
 from kgroup.testing.kafka.node import Program
 from kgroup.testing.kafka.secured import SecureAccess
 
-__all__ = ["BOOTSTRAP_VARIABLE", "RealKafka", "Supply", "find_program"]
-
 BOOTSTRAP_VARIABLE = "KGROUP_BOOTSTRAP"
 
 _WAYS = (

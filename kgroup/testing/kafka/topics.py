@@ -28,8 +28,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["create_topic", "read_bounds"]
-
 R = TypeVar("R", bound=Message)
 
 _START: Final = -2

@@ -18,8 +18,6 @@ from kgroup.wire.schema import Message
 from kgroup.wire.source import layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm
 
-__all__ = ["messages"]
-
 M = TypeVar("M", bound=Message)
 
 _BITS: Final = {"b": 8, "h": 16, "i": 32, "q": 64}

@@ -23,8 +23,6 @@ from kgroup.wire.records.header import BatchHeader, TimestampType, unpack_header
 from kgroup.wire.records.loops import scan
 from kgroup.wire.records.message_sets import SHORTEST, MessageSetView, read_messages
 
-__all__ = ["BatchView", "LogBatch", "iter_batches"]
-
 _MAGIC_AT: Final = 16
 _SHORTEST: Final = (*SHORTEST, layout.HEADER_SIZE - layout.LENGTH_TO)
 _SHORTEST_OF_ALL: Final = min(_SHORTEST)

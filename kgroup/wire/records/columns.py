@@ -13,8 +13,6 @@ from kgroup.wire.records import loops
 from kgroup.wire.records.python_loops import Shape, read_headers
 from kgroup.wire.records.scan import STRIDE
 
-__all__ = ["KEYS", "VALUES", "Headers", "RawRow", "RecordColumns", "Row"]
-
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 """Name and value of each header, in the order they were written; a name may occur again."""
 

@@ -18,8 +18,6 @@ from kgroup.wire.compression import MAX_OUTPUT
 from kgroup.wire.records.batches import LogBatch
 from kgroup.wire.records.columns import RecordColumns
 
-__all__ = ["AbortedTransactions", "ControlRecord", "ControlType", "control_type"]
-
 _KEY: Final = struct.Struct(">hh")
 
 

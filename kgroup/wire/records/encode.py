@@ -17,8 +17,6 @@ from kgroup.wire.records.columns import Headers
 from kgroup.wire.records.header import BatchHeader, pack_header
 from kgroup.wire.records.varints import pack_varint, wrapped
 
-__all__ = ["NewRecord", "encode_batch", "encode_record", "pack_headers", "seal"]
-
 
 @dataclass(slots=True)
 class NewRecord:

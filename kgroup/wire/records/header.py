@@ -14,23 +14,6 @@ import struct
 from enum import Enum
 from typing import Final, NamedTuple
 
-__all__ = [
-    "CODEC_MASK",
-    "CONTROL",
-    "CRC_FROM",
-    "DELETE_HORIZON",
-    "HEADER_SIZE",
-    "LENGTH_TO",
-    "LOG_APPEND_TIME",
-    "MAGIC",
-    "MAX_OFFSET",
-    "TRANSACTIONAL",
-    "BatchHeader",
-    "TimestampType",
-    "pack_header",
-    "unpack_header",
-]
-
 _LAYOUT: Final = struct.Struct(">qiibIhiqqqhii")
 
 MAGIC: Final = 2

@@ -17,8 +17,6 @@ from kgroup.wire.records import header as layout
 from kgroup.wire.records.columns import RecordColumns
 from kgroup.wire.records.header import TimestampType
 
-__all__ = ["SHORTEST", "MessageSetView", "read_messages", "with_right_checksum"]
-
 _DESCRIPTOR_AT: Final = 4
 _HAS_CONTENT_SIZE: Final = 1 << 3
 _HAS_DICTIONARY: Final = 1

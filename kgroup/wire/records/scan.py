@@ -24,8 +24,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 from kgroup.wire.records.header import MAX_OFFSET
 from kgroup.wire.records.varints import read_varint, read_varlong, wrapped
 
-__all__ = ["STRIDE", "scan"]
-
 STRIDE: Final = 5
 """Entries of `bounds` per record: key from, key to, value from, value to, headers from."""
 

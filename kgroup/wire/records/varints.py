@@ -6,8 +6,6 @@ Never: hides that the data ended: reading beyond it is an `IndexError`, and the 
 
 from typing import Final
 
-__all__ = ["pack_varint", "read_varint", "read_varlong", "wrapped"]
-
 _ONE_BYTE: Final = tuple(bytes([number]) for number in range(128))
 
 

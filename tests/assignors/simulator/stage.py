@@ -19,17 +19,6 @@ from kgroup.assignors.simulator import (
 )
 from kgroup.types import TopicPartition
 
-__all__ = [
-    "COOPERATIVE",
-    "COOPERATIVE_STICKY",
-    "EAGER",
-    "STICKY",
-    "Notebook",
-    "group_of",
-    "last",
-    "member",
-]
-
 EAGER, COOPERATIVE = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
 STICKY, COOPERATIVE_STICKY = BUILT_IN["sticky"], BUILT_IN["cooperative-sticky"]
 

@@ -8,8 +8,6 @@ from kgroup.audit.oracles import Heartbeats
 from kgroup.types import MemberState
 from tests.audit.oracles.logs import STABLE, Log
 
-__all__ = ["SYNCING", "rules", "stable"]
-
 SYNCING = MemberState.SYNCING
 
 

@@ -14,8 +14,6 @@ from tests.bad_input.sweeps.places import PLACES, Place
 from tests.bad_input.sweeps.reading_off import seen
 from tests.bad_input.sweeps.trials import FOR_LONG, TOO_OFTEN, Trial, tried
 
-__all__ = ["CODES", "Judged", "codes_at", "judge"]
-
 CODES: Final = tuple(int(code) for code in ErrorCode if code is not ErrorCode.NONE)
 """Every error code that is known."""
 

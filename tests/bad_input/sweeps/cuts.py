@@ -29,8 +29,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Request
 from tests.bad_input.sweeps.session import Session, live
 
-__all__ = ["CUTS", "Cut", "Kind", "Price", "Swept", "size_of", "sweep"]
-
 Kind = type[Request[Any]]
 
 

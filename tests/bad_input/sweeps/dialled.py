@@ -7,8 +7,6 @@ import anyio
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.server.memory import MemoryStream
 
-__all__ = ["Dialled"]
-
 
 @dataclass(slots=True)
 class Dialled:

@@ -27,8 +27,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Request, replace
 from tests.bad_input.sweeps.session import GROUP, TP
 
-__all__ = ["GIVEN", "PLACES", "Place"]
-
 GIVEN: Final = "given by the error"
 """Member id in a refusal of JoinGroup."""
 

@@ -28,8 +28,6 @@ from kgroup.wire.schema import Request
 from tests.bad_input.sweeps.places import GIVEN
 from tests.bad_input.sweeps.trials import Trial
 
-__all__ = ["seen"]
-
 _R = Reaction
 
 _AT_ONCE: Final = 0.02

@@ -19,8 +19,6 @@ from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import CommitStatus, Leave, TopicPartition
 from tests.bad_input.sweeps.dialled import Dialled
 
-__all__ = ["GROUP", "TP", "Session", "live"]
-
 GROUP: Final = "g"
 TP: Final = TopicPartition("t", 0)
 

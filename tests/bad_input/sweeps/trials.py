@@ -21,8 +21,6 @@ from tests.bad_input.sweeps.dialled import Dialled
 from tests.bad_input.sweeps.places import Place
 from tests.bad_input.sweeps.session import GROUP, TP
 
-__all__ = ["FOR_LONG", "TOO_OFTEN", "Trial", "tried"]
-
 FOR_LONG: Final = 10.0
 """Virtual seconds for which a permanent error lasts."""
 

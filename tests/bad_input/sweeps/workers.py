@@ -20,8 +20,6 @@ import anyio
 
 from kgroup.testing.virtual_time import virtual_backend
 
-__all__ = ["Workers", "in_virtual_time"]
-
 R = TypeVar("R")
 
 

@@ -12,8 +12,6 @@ from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.testing import BrokerSettings, InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 
-__all__ = ["A", "B", "Heard", "broker_with", "fill", "made", "offsets", "started", "until"]
-
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 

@@ -19,8 +19,6 @@ from aiokafka.errors import UnsupportedSaslMechanismError
 
 from kgroup.compat.aiokafka.keywords import DEFAULTS
 
-__all__ = ["CONTEXTS", "DIFFERENCES", "ODD", "Difference"]
-
 ODD: Final[tuple[Any, ...]] = (
     None, True, False,
     0, 1, -1, 2**31 - 1, 2**31, 2**63, 10**30,

@@ -8,8 +8,6 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
-__all__ = ["PROGRAMS"]
-
 Seen = list[object]
 
 

@@ -10,8 +10,6 @@ from kafka.structs import TopicPartition
 from kgroup.compat.kafka_python import KafkaConsumer
 from kgroup.testing import InProcessBroker
 
-__all__ = ["A", "B", "Ground", "Heard", "grounded"]
-
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 

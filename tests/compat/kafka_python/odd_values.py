@@ -18,18 +18,6 @@ from typing import Any, Final
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-__all__ = [
-    "BOTH_TAKE",
-    "CANNOT_BE_USED",
-    "NEITHER_TAKES",
-    "NOT_HONOURED",
-    "ONLY_HERE",
-    "Table",
-    "ask_the_original",
-    "configs_of",
-    "rows",
-]
-
 Table = dict[str, tuple[object, ...]]
 
 INF, NAN = float("inf"), float("nan")

@@ -16,24 +16,6 @@ from tests.consumer.ground import fill
 from tests.consumer.marshal.stage import LOG, Writer, coordinated
 from tests.contracts.application import until
 
-__all__ = [
-    "LEASE",
-    "WAYS",
-    "A",
-    "B",
-    "Said",
-    "Way",
-    "claiming",
-    "foreign",
-    "gives",
-    "kafka",
-    "one_by_one",
-    "owns",
-    "records",
-    "said",
-    "says",
-]
-
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 INTERVAL = 5

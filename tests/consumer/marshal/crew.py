@@ -23,8 +23,6 @@ from tests.consumer.ground import fill
 from tests.consumer.marshal.stage import LOG, coordinated
 from tests.contracts.cable import Cable
 
-__all__ = ["INTERVAL", "LEASE", "Crew", "Process", "crew", "until"]
-
 INTERVAL = 5
 """Seconds that processes announce, unless a test says otherwise."""
 

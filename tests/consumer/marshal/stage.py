@@ -21,20 +21,6 @@ from kgroup.testing.virtual_time import WALL_AT_START, virtual_ports
 from kgroup.types import TopicPartition
 from tests.consumer.ground import fill
 
-__all__ = [
-    "APPENDED",
-    "KEY",
-    "LOG",
-    "LogEvents",
-    "Writer",
-    "admin_of",
-    "claims_of_two_topics",
-    "committed",
-    "coordinated",
-    "reading",
-    "running",
-]
-
 LOG = "__marshal"
 KEY = TopicPartition("t", 0)
 APPENDED = {"message.timestamp.type": "LogAppendTime"}

@@ -9,8 +9,6 @@ from tests.marshal.go_rule import GoClaim, GoWorld
 from tests.marshal.model.process import Identity, Surroundings
 from tests.marshal.model.shared import EPOCH
 
-__all__ = ["Original"]
-
 _BATCH = 5
 
 

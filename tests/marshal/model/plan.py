@@ -9,8 +9,6 @@ from enum import Enum
 from random import Random
 from typing import Final
 
-__all__ = ["STORM", "Omission", "Plan", "Trouble", "draw"]
-
 STORM: Final = 1200.0
 """Seconds during which things go wrong; after them nothing does any more."""
 

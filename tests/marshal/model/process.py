@@ -19,8 +19,6 @@ from kgroup.marshal.world import World
 from tests.marshal.model.plan import STORM, Omission, Plan
 from tests.marshal.model.shared import EPOCH, Entry, SharedLog, Shelf
 
-__all__ = ["Identity", "Process", "Surroundings"]
-
 _PATIENCE: Final = 30.0
 _BATCH: Final = 5
 

@@ -20,8 +20,6 @@ from tests.marshal.model.plan import STORM, Omission, Plan, Trouble, draw
 from tests.marshal.model.process import Identity, Process
 from tests.marshal.model.shared import EPOCH, Entry, SharedLog, Shelf
 
-__all__ = ["Outcome", "Run", "play"]
-
 _LATEST: Final = 200.0
 _LONGEST: Final = 300.0
 _GROUP: Final = b"g"

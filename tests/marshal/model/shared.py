@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 from kgroup.marshal.key_state import Key
 from kgroup.marshal.messages import Message, encode
 
-__all__ = ["EPOCH", "Entry", "SharedLog", "Shelf"]
-
 EPOCH: Final = 1_700_000_000
 """Wall clock of a run's beginning, seconds."""
 

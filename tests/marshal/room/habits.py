@@ -5,8 +5,6 @@ Decides: names and units; times in seconds.
 
 from dataclasses import dataclass
 
-__all__ = ["Habits"]
-
 
 @dataclass(frozen=True, slots=True)
 class Habits:

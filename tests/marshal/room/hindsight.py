@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tests.marshal.room.node import Node
     from tests.marshal.room.room import Room
 
-__all__ = ["Hindsight"]
-
 _COUNTS: Final = frozenset({Verdict.RENEWED, Verdict.ADOPTED})
 _SIGNS: Final = _COUNTS | {Verdict.ACCEPTED}
 

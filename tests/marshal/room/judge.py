@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tests.marshal.room.node import Node
     from tests.marshal.room.room import Room
 
-__all__ = ["Judge"]
-
 _MOST_STEPS = 400
 
 

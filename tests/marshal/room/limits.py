@@ -7,8 +7,6 @@ Never: draws from the dice of the room, whose runs are the same without limits.
 from collections.abc import Iterable
 from random import Random
 
-__all__ = ["LAST", "Limits", "level_of"]
-
 LAST = "last"
 """Client that takes any number."""
 

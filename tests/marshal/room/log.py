@@ -15,8 +15,6 @@ from kgroup.marshal.rules import Compat, WorldRules
 from kgroup.marshal.view import LogRow, LogView
 from kgroup.types import TopicPartition
 
-__all__ = ["GROUP", "WALL", "Fact", "RoomLog"]
-
 WALL: Final = 1_700_000_000.0
 """What a right clock says at instant 0, seconds."""
 

@@ -52,8 +52,6 @@ from tests.marshal.room.log import GROUP, WALL
 if TYPE_CHECKING:
     from tests.marshal.room.room import Room
 
-__all__ = ["Node"]
-
 _QUIET = 8.0
 
 

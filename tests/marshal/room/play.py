@@ -19,8 +19,6 @@ from tests.marshal.room.log import RoomLog
 from tests.marshal.room.node import Node
 from tests.marshal.room.room import Room, Trouble
 
-__all__ = ["Outcome", "play"]
-
 _BACK_OFF: Final = 45.0
 _CLOSING: Final = 10.0
 

@@ -19,8 +19,6 @@ from tests.marshal.room.judge import Judge
 from tests.marshal.room.log import GROUP, WALL, RoomLog
 from tests.marshal.room.node import Node
 
-__all__ = ["Fate", "Room", "Trouble"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fate:

@@ -20,8 +20,6 @@ from tests.search.exhaustive.scope import NOW, TICK, Fault, Mode, Scope
 from tests.search.exhaustive.search import Found, Progress, Search
 from tests.search.exhaustive.world import Move, State, World
 
-__all__ = ["as_json", "as_text", "main"]
-
 
 def as_json(found: Found) -> dict[str, Any]:
     """Return what a search found, without the story."""

@@ -38,17 +38,6 @@ from kgroup.wire.user_data import decode_cooperative_user_data, encode_cooperati
 from tests.search.exhaustive.process import GONE, Answer, Call, Process
 from tests.search.exhaustive.scope import NOW
 
-__all__ = [
-    "FIRST",
-    "canonical",
-    "key_of",
-    "later",
-    "newer",
-    "newer_answer",
-    "newer_metadata",
-    "newer_request",
-]
-
 FIRST: Final = 10
 """The lower one of the generations the coordinator has stored, and has in memory."""
 

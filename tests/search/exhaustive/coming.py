@@ -17,8 +17,6 @@ from tests.search.exhaustive.local import Interned, Result
 from tests.search.exhaustive.process import Answer, Given, Known
 from tests.search.exhaustive.scope import Fault, Scope
 
-__all__ = ["Came", "Coming"]
-
 
 @dataclass(frozen=True, slots=True)
 class Came:

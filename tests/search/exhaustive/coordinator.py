@@ -18,8 +18,6 @@ from kgroup.testing.broker.releases import CoordinatorKind
 from tests.search.exhaustive.process import Orphan
 from tests.search.exhaustive.scope import GROUP, NOW
 
-__all__ = ["JOIN_VERSION", "SYNC_VERSION", "Alarm", "Coordinator", "Room", "Seat", "freeze", "thaw"]
-
 JOIN_VERSION: Final = 9
 SYNC_VERSION: Final = 5
 

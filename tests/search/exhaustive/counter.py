@@ -45,8 +45,6 @@ from tests.search.exhaustive.coordinator import (
 from tests.search.exhaustive.process import Answer, Orphan
 from tests.search.exhaustive.scope import GROUP, NOW, TICK, TOPIC, Fault, Scope
 
-__all__ = ["UPSETS", "Counter", "Served", "assigned_count", "remembered"]
-
 _IDS: Final = ("AaAaAa", "AaAaBB", "AaBBAa", "AaBBBB", "BBAaAa", "BBAaBB", "BBBBAa", "BBBBBB")
 """Endings that Java gives one hash, so that the order of members is that of their slots."""
 

@@ -19,8 +19,6 @@ from tests.search.exhaustive.canon import key_of
 from tests.search.exhaustive.process import Account, Call, Lane, Process, Stage
 from tests.search.exhaustive.scope import NOW, Scope
 
-__all__ = ["Facts", "facts_of"]
-
 _ID: Final = re.compile(r"[abc]-\w+")
 
 

@@ -36,8 +36,6 @@ from tests.search.exhaustive.running import Broken, Running
 from tests.search.exhaustive.scope import NOW, TICK, TOPIC, Scope
 from tests.search.simulation.world.leading import lead
 
-__all__ = ["GONE", "KILLED", "UNBORN", "Interned", "Local", "Result", "assigned", "moved"]
-
 
 def assigned(
     run: RunAssignor, member: GroupMember, standing: int | None

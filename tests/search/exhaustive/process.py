@@ -22,20 +22,6 @@ from kgroup.wire.messages import (
     SyncGroupResponse,
 )
 
-__all__ = [
-    "GONE",
-    "Account",
-    "Answer",
-    "Call",
-    "Given",
-    "Known",
-    "Lane",
-    "Orphan",
-    "Process",
-    "Stage",
-    "lane_of",
-]
-
 Answer = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse
 Asked = GroupRequest | DescribeGroupsRequest
 

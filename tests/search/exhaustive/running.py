@@ -46,8 +46,6 @@ from tests.search.exhaustive.process import (
 )
 from tests.search.exhaustive.scope import NOW
 
-__all__ = ["Broken", "Running"]
-
 _MOST_TICKS: Final = 16
 
 

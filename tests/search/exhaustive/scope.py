@@ -14,8 +14,6 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.types import TopicPartition
 
-__all__ = ["GROUP", "NOW", "TICK", "TOPIC", "Fault", "Mode", "Scope"]
-
 NOW: Final = 1000.0
 """The present instant of every state: what is kept is relative to it."""
 

@@ -22,8 +22,6 @@ from typing import Final
 from tests.search.exhaustive.scope import Scope
 from tests.search.exhaustive.world import Move, State, World
 
-__all__ = ["Found", "Progress", "Search"]
-
 _NONE: Final = -1
 _REPORT_EVERY: Final = 5_000
 

@@ -24,8 +24,6 @@ from tests.search.exhaustive.local import GONE, KILLED, UNBORN, Local, Result
 from tests.search.exhaustive.process import Lane, Stage
 from tests.search.exhaustive.scope import Fault, Mode, Scope
 
-__all__ = ["Move", "State", "World"]
-
 State = tuple[int, ...]
 
 _LIVE: Final = KILLED + 1

@@ -15,8 +15,6 @@ from typing import Any
 
 from tests.search.mutants import patching
 
-__all__ = ["CRASH", "carry_out"]
-
 LOGS = "log model"
 """The stage on which logs of claims are played."""
 

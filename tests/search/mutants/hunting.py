@@ -18,17 +18,6 @@ from typing import Any, Final
 from tests.search.mutants.child import CRASH
 from tests.search.mutants.mutant import Mutant
 
-__all__ = [
-    "FOREVER",
-    "SAVED",
-    "Finding",
-    "hunt",
-    "picks_of",
-    "replay",
-    "replay_saved",
-    "saved_schedules",
-]
-
 FOREVER: Final = 1e9
 """Seconds."""
 

@@ -11,8 +11,6 @@ from typing import Final
 from tests.marshal.model import run as model
 from tests.marshal.room import play as room
 
-__all__ = ["play_log", "play_room"]
-
 _RULES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "double": "at-most-once never doubles",

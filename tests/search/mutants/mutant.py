@@ -9,8 +9,6 @@ from enum import Enum
 
 from tests.search.simulation.schedule import Level, Mode
 
-__all__ = ["Change", "Mutant", "Stage"]
-
 
 class Stage(Enum):
     """What is played to find a mutant."""

@@ -11,8 +11,6 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 
-__all__ = ["StaleMutantError", "changed", "install", "installed"]
-
 
 class StaleMutantError(Exception):
     """A change does not apply: the source has moved on, and the mutant must follow it."""

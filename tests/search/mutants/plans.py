@@ -12,8 +12,6 @@ from kgroup.codes import ApiKey
 from tests.search.simulation.named.case import COOPERATIVE, EAGER, STATIC, group, member
 from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 
-__all__ = ["PLANS"]
-
 _EACH: Final = CommitHabit.EACH_BATCH
 _COMMIT: Final = ApiKey.OFFSET_COMMIT
 

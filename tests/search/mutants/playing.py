@@ -17,8 +17,6 @@ from tests.search.simulation.choices import Pick
 from tests.search.simulation.drawing import draw_plan
 from tests.search.simulation.schedule import Level, Mode, Outcome, Schedule
 
-__all__ = ["WORLD", "Player"]
-
 WORLD = "world "
 """Begins the names of looks at the living world."""
 

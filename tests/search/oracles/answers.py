@@ -25,8 +25,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import StateCause
 from kgroup.types import MemberState
-
-__all__ = ["AnswersInTime"]
+from tests.search.oracles import excuses
 
 _COMMIT_CAUSES: Final = frozenset(
     {
@@ -57,9 +56,8 @@ _ANSWER_CAUSES: Final = _COMMIT_CAUSES | {
 
 _JOIN: Final = ApiKey.JOIN_GROUP
 _SYNC: Final = ApiKey.SYNC_GROUP
-_BEAT: Final = ApiKey.HEARTBEAT
 _COMMIT: Final = ApiKey.OFFSET_COMMIT
-_ASKING: Final = frozenset({_JOIN, _SYNC, _BEAT, _COMMIT})
+_ASKING: Final = frozenset({_JOIN, _SYNC, ApiKey.HEARTBEAT, _COMMIT})
 
 _GOING: Final = frozenset({MemberState.RELEASING, MemberState.LEAVING})
 """States in which a member enters no round any more, whatever its JoinGroup is told."""
@@ -164,7 +162,13 @@ class AnswersInTime:
         if asked.going and (event.before is MemberState.JOINING or asked.generation_id == -1):
             asked.generation_id = asked.held  # it gives the round up, and has that one still
         late = asked.late
-        if late is None or late.at != entry.at or event.cause not in _causes(late, event.before):
+        if late is None or late.at != entry.at:
+            return ()
+        assert isinstance(late.event, AnswerReceived)
+        api = late.event.api
+        causes = _COMMIT_CAUSES if api is _COMMIT else _ANSWER_CAUSES
+        excused = excuses.assignor_tries_again(api, event.before, event.cause)
+        if event.cause not in causes or excused:
             return ()
         asked.late = None
         text = (
@@ -172,17 +176,6 @@ class AnswersInTime:
             f"({event.cause}) by an answer that came too late"
         )
         return (Violation("S8", text, (late, entry)),)
-
-
-def _causes(late: Entry, before: MemberState) -> frozenset[str]:
-    """Return what a change is due to when a late answer has made it."""
-    event = late.event
-    assert isinstance(event, AnswerReceived)
-    if before is MemberState.ASSIGNING and event.api is _BEAT:
-        # 1. A heartbeat is out; 2. the next round is joined, and its leader's assignor finds no
-        # metadata; 3. the heartbeat is answered at that instant: it has never that cause.
-        return _ANSWER_CAUSES - {StateCause.RETRY_LATER}
-    return _COMMIT_CAUSES if event.api is _COMMIT else _ANSWER_CAUSES
 
 
 def _is_late(asked: _Asked, key: tuple[int, int], request: Entry | None) -> bool:

@@ -1,20 +1,15 @@
 """Which answers one life of a member still awaits: what S8 calls late moves nobody.
 
-Decides: which request, and which generation of a commit, is of before.
+Decides: which request, and which generation of a commit, is of before. An answer about the member's
+id (25, 82) is no exception.
 Never: calls anything wrong; oracles do.
 KIPs: 345.
-
-An answer about the member's id (25, 82) is no exception. 1. A heartbeat is refused by a coordinator
-that has removed the member, or has another process in its place, and its answer is slow; 2. that
-coordinator dies before any of it is in its log; 3. its successor knows the member, which joins the
-next generation; 4. the answer comes, and is not true any more. One that is true is given again, to
-whatever the member asks next.
 """
 
 from collections.abc import Collection
 from types import MappingProxyType
 
-from kgroup.codes import ApiKey, ErrorCode
+from kgroup.codes import ApiKey
 from kgroup.journal.events import (
     AnswerReceived,
     CommitStep,
@@ -25,25 +20,12 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import StateCause
 from kgroup.types import ChangeKind, MemberState
-
-__all__ = ["OUT", "Awaited"]
+from tests.search.oracles import excuses
 
 OUT = frozenset(
     {MemberState.UNSUBSCRIBED, MemberState.LEAVING, MemberState.LEFT, MemberState.DORMANT}
 )
 """States in which a member takes no part: it may come back as anybody."""
-
-_LOSING = frozenset({StateCause.LEASE_EXPIRED, StateCause.GENERATION_LOST})
-"""Causes of a change of state by which a generation is lost."""
-
-_MOVED = frozenset(
-    {
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.REQUEST_TIMED_OUT,
-    }
-)
-"""What whoever is asked says when it does not coordinate the group, or not any more."""
 
 _ROUND = (ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP)
 _OF_COORDINATOR = frozenset({*_ROUND, ApiKey.HEARTBEAT})
@@ -66,10 +48,7 @@ class Awaited:
     A request is of before when the next one of its kind is out (of a round's, or of heartbeats: the
     one after the sync, say), when a JoinGroup is answered with another generation, when its own is
     lost, as a change of ownership or of state tells, when the member goes out of the group, and,
-    but for commits, when its coordinator is lost. 1. JoinGroup and a heartbeat are out, on a
-    connection each; 2. the coordinator moves, and the process stands still; 3. it wakes, and hears
-    that JoinGroup went to no coordinator: it gives up both connections; 4. the heartbeat's answer
-    had arrived by then. Whether it is true the next coordinator knows.
+    but for commits, when its coordinator is lost.
     """
 
     __slots__ = ("_before", "_commit", "_generation", "_gone", "_requests")
@@ -92,11 +71,12 @@ class Awaited:
     def answered(self, event: AnswerReceived) -> tuple[RequestSent | None, bool]:
         """Take an answer; return its request, if the log has it, and whether it is of before."""
         key = (event.connection, event.correlation_id)
-        request, late = self._requests.pop(key, None), key in self._before
+        request = self._requests.pop(key, None)
+        late = excuses.awaited_no_more(key, self._before)
         self._before.discard(key)
         if event.api is ApiKey.OFFSET_COMMIT:
             self._commit = None if request is None else (request, late)
-        if event.api in _OF_COORDINATOR and event.error in _MOVED and not late:
+        if not late and excuses.coordinator_given_up(event.api, event.error):
             self._set_apart(_OF_COORDINATOR)
         if event.api is ApiKey.JOIN_GROUP and not event.error and not late:
             self._before.update(
@@ -110,15 +90,12 @@ class Awaited:
     def committed(self, event: CommitStep) -> tuple[str | None, int | None, bool]:
         """Return the member id and the generation of a commit, and whether it is of before.
 
-        1. A commit is out; 2. the member is removed, joins, and has another id and generation;
-        3. the commit is refused: the step tells of what the member is by now, and of what it
-        asked as tells the request, of which one at most is out.
+        The step tells what the member is by now, the request what it was: one at most is out.
         """
         if self._commit is not None:
             request, late = self._commit
             return request.member_id, request.generation_id, late
-        known = self._generation is not None and event.generation_id is not None
-        late = self._gone or (known and event.generation_id != self._generation)
+        late = excuses.commit_of_before(self._gone, self._generation, event.generation_id)
         return event.member_id, event.generation_id, late
 
     def lost(self, event: OwnershipStep) -> None:
@@ -128,14 +105,10 @@ class Awaited:
             self._lose()
 
     def moved(self, event: StateChanged) -> None:
-        """Take a change of state; of a loss it may tell alone.
-
-        1. on_revoked runs, and a commit is out; 2. the lease ends, and with it the generation:
-        on_lost is not called for what on_revoked runs for; 3. the commit is refused.
-        """
+        """Take a change of state; of a loss it may tell alone."""
         if event.after in OUT:
             self.out()
-        elif event.cause in _LOSING:
+        elif excuses.lost_while_revoked(event.cause):
             self._lose()
         elif event.cause == StateCause.COORDINATOR_LOST:
             self._set_apart(_OF_COORDINATOR)

@@ -5,35 +5,24 @@ Never: judges, or leaves a promise out, even one that events cannot show.
 
 The rows of `kgroup.audit.oracles.promises` are part of this table; here stand the others, and what
 the searches ask besides. The letter E groups the promises of the consumer protocol (KIP-848).
-An oracle's name in a set is its class's name in small letters: `OneOwnerInTime` is
-`one_owner_in_time`. The oracles of one set share one follower of the periods of ownership: show an
-entry to all of them before the next entry, as `Watch` and `judge` do.
+The oracles of one set share one follower of the periods of ownership: show an entry to all of them
+before the next entry, as `Watch` and `judge` do.
 """
 
-import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from kgroup.audit.oracles import (
     Balanced,
     BoundedDuplicates,
-    DeliveryGate,
     NothingLost,
-    OneOwnerInTime,
     Oracle,
 )
-from kgroup.audit.oracles.promises import PROMISES, Promise
+from kgroup.audit.oracles.promises import PROMISES, Promise, oracles_of
 from kgroup.errors import ConfigError
-from kgroup.journal.periods import Periods
 from kgroup.types import TopicPartition
 from tests.search.oracles.answers import AnswersInTime
-from tests.search.oracles.callbacks import (
-    ListenerEnds,
-    ListenerSerial,
-    OwnershipAlternates,
-    TakenBeforeAdded,
-)
 from tests.search.oracles.closing import ClosesWell
 from tests.search.oracles.commit_done import CommitsOnlyDone
 from tests.search.oracles.commit_identity import CommitIdentity
@@ -45,9 +34,11 @@ from tests.search.oracles.few_rounds import FewRounds
 from tests.search.oracles.handover import JoinClaims
 from tests.search.oracles.jumps import NoSilentJump
 from tests.search.oracles.lease import LeaseHeld
+from tests.search.oracles.listener_calls import ListenerEnds, ListenerSerial
 from tests.search.oracles.member_ids import MemberIds
 from tests.search.oracles.outage import OutageUnnoticed
 from tests.search.oracles.outcomes import TrueOutcomes
+from tests.search.oracles.ownership_changes import OwnershipAlternates, TakenBeforeAdded
 from tests.search.oracles.pace import NoStorm
 from tests.search.oracles.poll_gap import PollGap
 from tests.search.oracles.recovery import Recovers
@@ -55,8 +46,6 @@ from tests.search.oracles.rounds import RoundRules
 from tests.search.oracles.static_leader import OnlyLeadersAssign
 from tests.search.oracles.stored import StoredCommits
 from tests.search.oracles.stored_done import StoredIsDone
-
-__all__ = ["CATALOGUE", "members_oracles", "simulation_oracles"]
 
 _SEARCHED: Final = (
     Promise("S3", "no delivery after the lease", (LeaseHeld,), real=True),
@@ -235,7 +224,7 @@ def simulation_oracles(
     Raises:
         ConfigError: `without` names an oracle that does not exist.
     """
-    oracles = _made(
+    oracles = oracles_of(
         CATALOGUE,
         {
             RoundRules: {"partitions": partitions},
@@ -268,7 +257,7 @@ def members_oracles(
             moments may each need a round.
         slack: seconds forgiven to the lease, for logs of a real machine.
     """
-    oracles = _made(
+    oracles = oracles_of(
         [promise for promise in CATALOGUE if promise.real],
         {
             LeaseHeld: {"slack": slack},
@@ -277,29 +266,3 @@ def members_oracles(
         },
     )
     return {name: each for name, each in oracles.items() if few_rounds or name != "few_rounds"}
-
-
-def _made(
-    promises: Iterable[Promise], given: Mapping[type[Oracle], Mapping[str, Any]]
-) -> dict[str, Oracle]:
-    """Return one oracle of each class that judges one of some promises, by its name."""
-    shared = {"periods": Periods()}
-    made: dict[str, Oracle] = {}
-    for kind in dict.fromkeys(kind for promise in promises for kind in promise.oracles):
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
-        made[name] = kind(**(shared if kind in _SHARING else {}), **given.get(kind, {}))
-    return made
-
-
-_SHARING: Final[frozenset[type[Oracle]]] = frozenset(
-    {
-        BoundedDuplicates,
-        CommitIdentity,
-        DeliveryGate,
-        JoinClaims,
-        KeptUntouched,
-        OneOwnerInTime,
-        Recovers,
-    }
-)
-"""Oracles that take the common follower of periods."""

@@ -33,8 +33,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import LETHAL, STANDING, Faults
 from kgroup.types import Leave, MemberState
-
-__all__ = ["ClosesWell"]
+from tests.search.oracles import excuses
 
 _REMOVED: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 _EXPELLING: Final = _REMOVED | {ErrorCode.ILLEGAL_GENERATION}
@@ -131,8 +130,6 @@ class ClosesWell:
         if life is None:
             return
         if event.api is ApiKey.LEAVE_GROUP:
-            # 1. JoinGroup is on its way; 2. the member gives it up, and leaves under the id it
-            # asked with; 3. the answer is read all the same: that id has been told to leave.
             life.known = None
             life.joins.clear()
         elif event.api is ApiKey.JOIN_GROUP:
@@ -143,11 +140,11 @@ class ClosesWell:
         if life is None:
             return
         number = (event.connection, event.correlation_id)
-        awaited = number in life.joins
+        left = excuses.left_before_the_answer(number, life.joins)
         life.joins.discard(number)
         if event.error in _REFUSING[event.api]:
             life.known = None
-        elif awaited and event.member_id:
+        elif event.member_id and not left:
             life.known = entry
 
     def _lived(self, life: _Life, entry: Entry) -> tuple[Violation, ...]:
@@ -157,16 +154,13 @@ class ClosesWell:
             case CloseAsked():
                 life.asked = entry
             case CommitStep(code=code) if code in _REMOVED:
-                # 1. it closes, and commits; 2. the coordinator has removed it, and says so.
                 life.known = None
             case ConnectionClosed():
                 life.cut = life.asked is not None
-            case StateChanged(before=MemberState.FINDING, after=MemberState.DORMANT):
-                # 1. the coordinator is lost; 2. the application does not poll for too long; 3. the
-                # member gives its id up, and has nobody to tell: its session ends by itself.
-                life.known = None
-            case StateChanged(after=MemberState.UNSUBSCRIBED) if life.static:
-                life.known = None
+            case StateChanged(before=before, after=after):
+                gone = life.static and after is MemberState.UNSUBSCRIBED
+                if gone or excuses.nobody_to_tell(before, after):
+                    life.known = None
             case MemberStopped() as stopped:
                 del self._lives[entry.source]
                 return (*self._over(life, entry), *self._untold(life, entry, stopped))
@@ -180,16 +174,18 @@ class ClosesWell:
             return ()
         assert isinstance(asked.event, CloseAsked)
         late = entry.at - asked.at - asked.event.timeout
-        if late <= self._slack or self._still.calm_since(asked.source.member) > asked.at:
+        calm = self._still.calm_since(asked.source.member)
+        if late <= self._slack or excuses.stood_still_since(calm, asked.at):
             return ()
         text = f"{asked.source} was closed {late:.3f} s after its timeout"
         return (Violation("L7", text, (asked, entry)),)
 
     def _untold(self, life: _Life, entry: Entry, stopped: MemberStopped) -> tuple[Violation, ...]:
         stays = stopped.mode is Leave.REMAIN or (life.static and stopped.mode is Leave.DEFAULT)
-        if life.known is None or stays or life.cut or stopped.reason != "closed":
+        if life.known is None or stays:
             return ()
-        if self._faults.calm_since(entry.source.member) > (life.asked or life.known).at:
+        calm, since = self._faults.calm_since(entry.source.member), (life.asked or life.known).at
+        if excuses.could_not_leave(life.cut, stopped.reason, calm, since):
             return ()
         text = f"{entry.source} was closed and the coordinator was not told (no LeaveGroup)"
         return (Violation("L7", text, (life.known, entry)),)

@@ -20,8 +20,6 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.periods import PeriodKey
 
-__all__ = ["CommitsOnlyDone"]
-
 
 @dataclass(slots=True)
 class _Progress:

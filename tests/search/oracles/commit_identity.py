@@ -1,12 +1,12 @@
-"""C2 and C5: who commits, and for which partitions.
-
-Decides: whether a commit names a live membership and an owned partition.
-Never: looks at offsets.
+"""C2 and C5: a commit names a live membership and an owned partition.
 
 C2: a subscribed member never sends OffsetCommit without generation and member id; a broker takes
     such a commit whenever the group is empty, so a zombie could overwrite the last owner's.
 C5: only owned partitions are committed; during a revocation still, after its end or a loss never.
 A manual assignment (a period without member id) commits without an identity, rightly.
+
+Decides: who may commit, and for which partitions.
+Never: looks at offsets.
 """
 
 from typing import ClassVar
@@ -24,8 +24,6 @@ from kgroup.journal.events import (
     RequestSent,
 )
 from kgroup.journal.periods import Periods
-
-__all__ = ["CommitIdentity"]
 
 
 class CommitIdentity:

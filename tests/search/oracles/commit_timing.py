@@ -1,13 +1,12 @@
-"""C8 and C9: when commits come, in a rebalance and around a poll.
-
-Decides: whether a member joins only when the commits of what it gave up are settled, and whether
-records of the newest poll stay uncommitted.
-Never: looks at what the coordinator stored.
+"""C8 and C9: commits are settled before a join, and stay behind the newest poll.
 
 C8: the commits of a claim that was revoked have an outcome before a JoinGroup is sent that does
     not list it any more.
 C9: with automatic commits, no commit covers a record that the newest poll handed out, unless the
     application said by itself that it was done with it, or moved the position since.
+
+Decides: when commits come, in a rebalance and around a poll.
+Never: looks at what the coordinator stored.
 """
 
 from dataclasses import dataclass
@@ -30,8 +29,6 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.types import ChangeKind, Claim
-
-__all__ = ["AutoCommitBehindPoll", "CommitsBeforeJoin"]
 
 
 class CommitsBeforeJoin:

@@ -24,8 +24,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
 from kgroup.types import Cause, Claim, RebalanceProtocol, TopicPartition
-
-__all__ = ["OWN_ACCORD", "KeptUntouched"]
+from tests.search.oracles import excuses
 
 OWN_ACCORD: Final = frozenset(
     cause.value
@@ -52,12 +51,6 @@ class _Holding:
 
 class KeptUntouched:
     """K1: kept partitions see nothing of a cooperative round.
-
-    Not every revocation of a kept partition is wrong:
-    1. generation 5 takes t-0 away, its listener runs (a revocation cannot be taken back);
-    2. the member rejoins meanwhile, and generation 6 gives t-0 back to it;
-    3. the listener returns, the claim ends, and generation 7 gives t-0 to it anew.
-    So only a revocation that began inside the generation that gave the partition counts.
 
     Args:
         periods: a follower shared with other oracles of the same history.
@@ -139,13 +132,8 @@ class KeptUntouched:
 
 
 def _by_round(revoking: Entry, generation: Entry) -> bool:
-    """Tell whether a revocation was decided inside a generation, not by the member's own doing.
-
-    A busy listener may hear in the next generation of what was decided in the one before.
-    """
-    event, entered = revoking.event, generation.event
-    assert isinstance(entered, GenerationEntered)
-    if revoking.seq < generation.seq or not isinstance(event, OwnershipStep):
+    """Tell whether a generation revoked what it had given, not the member by its own doing."""
+    event = revoking.event
+    if not isinstance(event, OwnershipStep) or event.cause in OWN_ACCORD:
         return False
-    decided_here = event.generation_id in (None, entered.generation_id)
-    return decided_here and event.cause not in OWN_ACCORD
+    return not excuses.revoked_by_an_earlier_round(revoking, generation)

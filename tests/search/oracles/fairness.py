@@ -2,7 +2,7 @@
 
 L10: with k claims held, one that has records waiting is served within 2k turns. A turn is a run
     of deliveries of one claim, of as many records as a poll may hand out. Not k turns: each poll
-    begins one claim further. 1. A poll serves b, c, d, a; 2. the next one c, d, a, b.
+    begins one claim further, so that after b, c, d, a come c, d, a, b.
 
 Decides: whether partitions that have records waiting are served in turn.
 Never: judges an application that names the partitions it reads.
@@ -27,8 +27,7 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.types import ChangeKind, Claim, TopicPartition
-
-__all__ = ["ServedInTurn"]
+from tests.search.oracles import excuses
 
 
 @dataclass(slots=True)
@@ -144,8 +143,7 @@ class ServedInTurn:
 
 
 def _brought(turns: _Turns, entry: Entry, event: FetchAnswered) -> None:
-    # 1. a fetch is on its way; 2. the application pauses the partition; 3. the records arrive.
-    rests = any((event.claim, cause) in turns.paused for cause in PauseCause)
+    rests = excuses.paused_meanwhile(event.claim, turns.paused)
     served = event.claim in turns.held and not rests
     if event.next_offset <= event.offset or not served:
         return
@@ -169,13 +167,10 @@ def _paused(turns: _Turns, event: Paused | Resumed) -> None:
 
 
 def _taken(turns: _Turns, event: GenerationEntered) -> None:
-    """Expect nothing of what the round took away: its revocation may wait for the listener.
-
-    Nor of what on_assigned is told of only then: 1. the listener is slow to hear of a generation;
-    2. a later one takes a partition away; 3. on_assigned returns.
-    """
-    turns.given = kept = frozenset(event.assignment)
-    for claim in [claim for claim in turns.held if claim.tp not in kept]:
+    """Expect nothing of what the round took away."""
+    turns.given = given = frozenset(event.assignment)
+    taken = excuses.taken_before_it_was_told
+    for claim in [claim for claim in turns.held if taken(claim.tp, given)]:
         del turns.held[claim]
         turns.waiting.pop(claim, None)
 
@@ -187,13 +182,9 @@ def _owned(turns: _Turns, event: OwnershipStep) -> None:
             turns.waiting.pop(claim, None)
             for cause in PauseCause:
                 turns.paused.pop((claim, cause), None)
-        elif event.phase is Phase.END and not _is_taken(turns, event, claim):
-            turns.held[claim] = None
+        elif event.phase is Phase.END:
+            by_hand = event.generation_id is None
+            if by_hand or not excuses.taken_before_it_was_told(claim.tp, turns.given):
+                turns.held[claim] = None
     for waited in turns.waiting.values():
         waited.most = max(waited.most, len(turns.held))
-
-
-def _is_taken(turns: _Turns, event: OwnershipStep, claim: Claim) -> bool:
-    """Tell whether a later generation has taken away what on_assigned was called for."""
-    by_hand = event.generation_id is None
-    return not by_hand and turns.given is not None and claim.tp not in turns.given

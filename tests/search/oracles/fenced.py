@@ -1,12 +1,12 @@
 """T2: fenced members fall silent (KIP-345).
 
-Decides: what a member may do after a fence, and whether the fence is for it.
-Never: judges what the twin that has its place does.
-
 T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request, unless the fence
     is for its former id: a JoinGroup asked for another one, or gave it, or does after all, if it
     was under way; or comes by an answer that it awaits no more (S8): who is fenced hears of it
     again.
+
+Decides: what a member may do after a fence, and whether the fence is for it.
+Never: judges what the twin that has its place does.
 """
 
 from typing import ClassVar, Final
@@ -25,9 +25,8 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.types import MemberState
+from tests.search.oracles import excuses
 from tests.search.oracles.awaited import Awaited
-
-__all__ = ["FencedSilent"]
 
 _GROUP_APIS: Final = frozenset(
     {
@@ -59,7 +58,7 @@ class FencedSilent:
         named, late = self._follow(entry)
         fence = self._fenced.get(entry.source)
         if fence is None:
-            former = named not in (None, "", self._ids.get(entry.source, named))
+            former = excuses.fence_of_a_former_id(named, self._ids.get(entry.source))
             if _fences(entry) and not (late or former):
                 self._fenced[entry.source] = entry
             return ()
@@ -80,12 +79,7 @@ class FencedSilent:
         return ()
 
     def _follow(self, entry: Entry) -> tuple[str | None, bool]:
-        """Return the id that an answer is for, None when it is not known, and whether it is late.
-
-        1. A heartbeat is on its way; 2. the member is removed, and joins anew, without an id; 3. it
-        is given another one, of which it may not have heard; 4. the heartbeat arrives, under an id
-        that the instance has no more.
-        """
+        """Return the id that an answer is for, None if unknown, and whether it is late."""
         source, event = entry.source, entry.event
         awaited = self._awaited.setdefault(source, Awaited())
         match event:

@@ -31,9 +31,8 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import LETHAL
 from kgroup.types import ChangeKind, RebalanceProtocol
+from tests.search.oracles import excuses
 from tests.search.oracles.cooperative import OWN_ACCORD
-
-__all__ = ["FewRounds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +119,6 @@ class FewRounds:
                 self._joining[source] = None
                 self._joins(source, event)
             case FaultStep(fault=fault, phase=Phase.BEGIN, target=target) if fault in LETHAL:
-                # The coordinator misses a member that was killed when its session is over, and
-                # the others hear of the round with their next heartbeat.
                 self._dying[target] = entry.at + self._missed_after.get(target, 0.0)
             case _:
                 pass
@@ -132,26 +129,18 @@ class FewRounds:
         window = self._windows.get(group)
         if former is None or window is None:
             return
-        if event.member_id is None and self._known.get(group) == former.generation_id:
-            # 1. it is removed, and a round begins; 2. it hears of that, and joins; 3. the round of
-            # step 1 is over already, so that another one is needed for it.
+        newest = self._known.get(group)
+        if excuses.removed_before_its_round(event, former.generation_id, newest):
             removed = window.removed | {former.member_id}
             self._windows[group] = replace(window, removed=removed)
-        elif set(event.owned) - set(former.assignment):
-            # 1. a round takes partitions from two members; 2. one has given them back, and joins;
-            # 3. the other one must join as well, and still has its own.
+        elif excuses.holds_what_was_taken(event.owned, former.assignment):
             late = window.late | {former.generation_id}
             self._windows[group] = replace(window, late=late)
 
     def _resting(self, group: str | None, at: float) -> bool:
-        """Tell whether nothing is under way that will cost a generation by itself.
-
-        1. A member asks to join; 2. the owner of everything is long about giving it up, for which
-        the round waits; 3. another disturbance comes: one round answers both, one more follows.
-        """
-        for target in [each for each, until in self._dying.items() if at > until]:
-            del self._dying[target]
-        return not (self._faults or self._dying or any(s.group == group for s in self._joining))
+        """Tell whether nothing is under way that will cost a generation by itself."""
+        dying = any(excuses.not_missed_yet(at, until) for until in self._dying.values())
+        return not (self._faults or dying or excuses.a_join_is_under_way(self._joining, group))
 
     def _comes_back(self, entry: Entry) -> bool:
         event = entry.event

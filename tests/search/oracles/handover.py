@@ -9,7 +9,7 @@ KIPs: 429, 792.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from kgroup.audit.oracles.watch import Violation
 from kgroup.codes import ApiKey
@@ -24,21 +24,9 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
-from kgroup.journal.faults import StateCause
 from kgroup.journal.periods import Periods
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol
-
-__all__ = ["EXCUSES", "JoinClaims"]
-
-EXCUSES: Final = {
-    "joined, not entered": "After a loss a JoinGroup may name a generation that was joined and not "
-    "entered. 1. JoinGroup is out, and the process stands still beyond its lease; 2. it wakes: "
-    "what it had is lost, and the answer names the next generation; 3. SyncGroup is refused, and "
-    "it joins again and names that one.",
-    "assignment unreadable": "1. SyncGroup brings an assignment that cannot be read; 2. the member "
-    "gives up what it had; 3. it is in its generation still, and joins again under it.",
-}
-"""Situations that look like a breach and are none, with the steps that make each true."""
+from tests.search.oracles import excuses
 
 
 @dataclass(slots=True)
@@ -88,12 +76,12 @@ class JoinClaims:
             life = self._lives[entry.source] = _Life()
         match entry.event:
             case AnswerReceived(error=error):
-                life.answered |= not error
+                life.answered |= excuses.joined_and_not_entered(error)
             case ClaimsEnded(kind=ChangeKind.LOST, claims=claims):
                 life.ended.update(claims)
                 life.lost, life.answered = entry, False
-            case StateChanged(cause=StateCause.ASSIGNMENT_UNREADABLE):
-                life.answered = True
+            case StateChanged(cause=cause):
+                life.answered |= excuses.assignment_unreadable(cause)
             case MemberStarted(protocol=protocol):
                 life.protocol = protocol
             case JoinIssued() as event:

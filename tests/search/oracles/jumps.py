@@ -1,12 +1,12 @@
 """D8: positions never jump silently.
 
-Decides: whether each fetch goes on from where the claim stands.
-Never: judges records; a jump between fetches is seen here even where offsets are missing (D2
-cannot tell it from records that consumers do not see).
-
 D8: a fetch asks for the offset after the last fetch, after the last delivery, or where the
     committed offset, the reset policy, a seek or a check of the log put it. After
     OFFSET_OUT_OF_RANGE or a diverging epoch nothing else moves it.
+
+Decides: whether each fetch goes on from where the claim stands.
+Never: judges records; a jump between fetches is seen here even where offsets are missing (D2
+cannot tell it from records that consumers do not see).
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,6 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.types import Claim
-
-__all__ = ["NoSilentJump"]
 
 
 @dataclass(slots=True)

@@ -1,11 +1,10 @@
-"""The leases of a member that claims keys through a log: one for each key (S3, with `lease`).
+"""S3, with `lease`: the leases of a member that claims keys through a log, one for each key.
 
 Decides: until when what such a member has read back proves that it owns a key.
 Never: trusts the member's own arithmetic; it reads what was written when, and what became of it.
 
-The race for which a lease is reckoned from the writing, and only from what was read back:
-1. a heartbeat is written, and stopped on its way; 2. the lease before it runs out, and another
-member's claim is accepted; 3. the heartbeat arrives behind that: it is void.
+A lease is reckoned from the writing of a heartbeat, and only when that was read back: a heartbeat
+that is stopped on its way may arrive behind another member's accepted claim, and is void.
 """
 
 from dataclasses import dataclass, field
@@ -21,8 +20,6 @@ from kgroup.journal.events import (
     Entry,
 )
 from kgroup.types import TopicPartition
-
-__all__ = ["KeyLeases"]
 
 _PROVING: Final = frozenset({ClaimVerdict.RENEWED, ClaimVerdict.ADOPTED})
 _TAKING: Final = frozenset({ClaimVerdict.ACCEPTED, ClaimVerdict.ADOPTED})

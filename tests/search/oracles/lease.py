@@ -1,15 +1,14 @@
 """S3: records are delivered only while ownership can be proved.
 
-Decides: until when a member's answers from the coordinator prove its ownership.
-Never: trusts the member's own arithmetic; it reads requests and answers.
-
-The lease ends at min(A + S, B + R) - margin, where
+S3: a member delivers only within its lease, which ends at min(A + S, B + R) - margin, where
 A = sending time of the last heartbeat answered without error or with REBALANCE_IN_PROGRESS;
 B = latest sending time of a heartbeat answered without error while the generation it names is
     synced, of an answered JoinGroup, or of a SyncGroup answered without error;
 S, R, margin = session timeout, rebalance timeout and margin from `MemberStarted`.
-Before the first answered heartbeat of a membership there is no A and so no lease; a loss ends it,
-but not the loss of what a member had whose assignment cannot be read: it is a member all the same.
+Before the first answered heartbeat of a membership there is no A and so no lease; a loss ends it.
+
+Decides: until when a member's answers from the coordinator prove its ownership.
+Never: trusts the member's own arithmetic; it reads requests and answers.
 
 Who claims keys through a log (Marshal) has a lease of each, which ends at K + S - margin, where
 K = writing time of the last heartbeat of the key that was read back and counts, since the claim
@@ -38,10 +37,9 @@ from kgroup.journal.events import (
     RequestSent,
     Source,
 )
-from kgroup.types import Cause, ChangeKind
+from kgroup.types import ChangeKind
+from tests.search.oracles import excuses
 from tests.search.oracles.key_lease import KeyLeases
-
-__all__ = ["LeaseHeld"]
 
 _PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
@@ -166,8 +164,9 @@ def _follow(lease: _Lease, entry: Entry) -> None:
             lease.generation_id = generation_id
         case JoinIssued(generation_id=None):
             lease.lose()
-        case ClaimsEnded(kind=ChangeKind.LOST, cause=cause) if cause != Cause.ASSIGNED.value:
-            lease.lose()
+        case ClaimsEnded(kind=ChangeKind.LOST, cause=cause):
+            if not excuses.lost_as_a_member(cause):
+                lease.lose()
         case _:
             pass
 

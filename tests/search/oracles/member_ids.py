@@ -25,9 +25,8 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.journal.faults import StateCause
+from tests.search.oracles import excuses
 from tests.search.oracles.awaited import OUT, Awaited
-
-__all__ = ["MemberIds"]
 
 _DISOWNING: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
 """Codes after which a member has no id any more."""
@@ -133,8 +132,6 @@ class MemberIds:
         mine = self._ids.get(source)
         if mine is not None:
             mine.refused = mine.unheard = mine.member_id = None
-            # 1. JoinGroup is out; 2. the member is out of the group; 3. the answer comes all the
-            # same, and names an id that is nobody's any more.
             mine.awaited.out()
 
     def _may_drop(self, source: Source) -> None:
@@ -177,9 +174,9 @@ class MemberIds:
             return
         if code == ErrorCode.UNKNOWN_MEMBER_ID:
             mine.refused, mine.keeps, mine.member_id = entry, False, None
-        elif code == ErrorCode.ILLEGAL_GENERATION and generation_id in (None, mine.generation_id):
-            # 1. a heartbeat is out; 2. the next round is joined; 3. the heartbeat is refused: that
-            # says nothing about the id in the round that was joined.
+        elif code == ErrorCode.ILLEGAL_GENERATION and not excuses.refused_in_an_earlier_round(
+            generation_id, mine.generation_id
+        ):
             mine.refused, mine.keeps = entry, True
 
     def _joins(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:

@@ -28,9 +28,8 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import LETHAL
 from kgroup.types import Cause, ChangeKind
+from tests.search.oracles import excuses
 from tests.search.oracles.cooperative import OWN_ACCORD
-
-__all__ = ["OutageUnnoticed"]
 
 _OUTAGES: Final = frozenset({"COORDINATOR_KILLED", "COORDINATOR_LOADS", "COORDINATOR_MOVED"})
 _REST: Final = 5.0
@@ -140,8 +139,7 @@ class OutageUnnoticed:
         if event.phase is Phase.END:
             self._away = max(0, self._away - 1)
             return self._back(entry)
-        # 1. the coordinator goes for 16 s; 2. it goes once more, for a moment, while it is away.
-        alone = not self._away and not self._others
+        alone = not excuses.not_the_only_fault(self._away, self._others)
         rested = entry.at - max(self._latest, self._dead_until) > _REST
         self._away += 1
         self._disturbed(entry)
@@ -171,14 +169,10 @@ class OutageUnnoticed:
             del self._others[key]
 
     def _mourn(self, entry: Entry, event: FaultStep) -> None:
-        """Follow until when the group may be rebalanced without somebody who was killed.
-
-        1. m1 is killed; 2. the coordinator is away for a moment; 3. who takes its place gives m1 a
-        whole session anew; 4. that ends, and the others are rebalanced.
-        """
+        """Follow until when the group may be rebalanced without somebody who was killed."""
         killed = event.fault in LETHAL and event.phase is Phase.BEGIN
-        anew = event.fault in _OUTAGES and entry.at < self._dead_until
-        if killed or anew:
+        anew = excuses.missed_by_the_next_coordinator(entry.at, self._dead_until)
+        if killed or (anew and event.fault in _OUTAGES):
             self._dead_until = entry.at + self._session
 
     def _entered(self, entry: Entry, event: GenerationEntered) -> tuple[Violation, ...]:

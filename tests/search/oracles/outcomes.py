@@ -1,13 +1,13 @@
 """C10 and L8's second half: callers hear what became of each partition of a commit.
 
-Decides: whether what a member was told is what the coordinator stored.
-Never: judges whether the commit was right.
-
 C10: a partition of a commit is reported accepted only when the coordinator stored its offset, a
     later one, or the one that its member asked for after it, since it was asked; the leader epoch
     that was stored is the one that is read (KIP-320).
 L8: an asked commit has an outcome before its member stops: an answer is never dropped silently.
 A history without the coordinator's entries is judged by L8 only.
+
+Decides: whether what a member was told is what the coordinator stored.
+Never: judges whether the commit was right.
 """
 
 from dataclasses import dataclass, field
@@ -26,8 +26,7 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.types import TopicPartition
-
-__all__ = ["TrueOutcomes"]
+from tests.search.oracles import excuses
 
 
 @dataclass(slots=True)
@@ -117,9 +116,7 @@ class TrueOutcomes:
         reached = any(offset is not None and offset >= step.offset for offset in since)
         if step.stage is not CommitStage.OK or not self._truth or reached:
             return ()
-        # 1. p@6 waits to be committed; 2. the application seeks back, and commits p@4; 3. one
-        # request speaks for both, with the latest: it is as if p@6 had been accepted before.
-        if not self._newer(entry.source, step).isdisjoint(since):
+        if excuses.told_with_a_later_commit(self._newer(entry.source, step), since):
             return ()
         text = (
             f"{tp}: {entry.source} was told that commit {step.commit_id} of {step.offset} was "

@@ -1,12 +1,12 @@
 """L4: no storm of requests, whatever the answers are.
 
-Decides: how many requests a member may send that bring it nothing.
-Never: counts what is fetched or committed with success: that is as fast as the application is.
-
 L4: a member sends at most 20 requests a second, averaged over a few seconds. Fetches count when
     they are answered with an error, commits when nothing new was asked to be committed. A
     connection that ended before it could be used counts as a request. Pauses grow: of tries that
     one after the other find the coordinator loading or not there, eight take seconds.
+
+Decides: how many requests a member may send that bring it nothing.
+Never: counts what is fetched or committed with success: that is as fast as the application is.
 """
 
 from collections import deque
@@ -26,8 +26,6 @@ from kgroup.journal.events import (
     RequestSent,
     Source,
 )
-
-__all__ = ["NoStorm"]
 
 _FETCH: Final = ApiKey.FETCH
 _COMMIT: Final = ApiKey.OFFSET_COMMIT

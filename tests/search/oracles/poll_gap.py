@@ -1,12 +1,12 @@
 """L5: whoever does not poll gives up its place (KIP-62).
 
-Decides: what a member may do when its application stays away from poll for too long.
-Never: takes a poll that waits for records for an absence: an absence begins when records are
-handed out and ends with the next poll.
-
 L5: after an absence longer than max_poll_interval (of `MemberStarted`; without one, its rebalance
     timeout) no heartbeat is sent until the next poll, and no record of what was held before is
     delivered.
+
+Decides: what a member may do when its application stays away from poll for too long.
+Never: takes a poll that waits for records for an absence: an absence begins when records are
+handed out and ends with the next poll.
 """
 
 from dataclasses import dataclass, field
@@ -28,8 +28,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.faults import Faults
 from kgroup.types import ChangeKind, Claim
-
-__all__ = ["PollGap"]
+from tests.search.oracles import excuses
 
 
 @dataclass(slots=True)
@@ -120,8 +119,8 @@ class PollGap:
         away = here.away
         if away is None or not self._is_late(here, away, entry):
             return ()
-        if self._faults.calm_since(entry.source.member) > away.at:
-            return ()  # the whole process stood still: its timers are late, too
+        if excuses.stood_still_since(self._faults.calm_since(entry.source.member), away.at):
+            return ()
         here.away = None
         text = (
             f"{entry.source} sent a heartbeat {entry.at - away.at:.3f} s after its application "

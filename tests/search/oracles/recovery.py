@@ -1,11 +1,10 @@
 """L1: after the last fault the group comes back.
 
-Decides: whether every subscribed partition has one owner that delivers, some time after the last
-disturbance.
-Never: judges before the run is over, or one that ends before that time is.
-
 L1: a bound after the last fault ended, and after the last member started or stopped, every
     subscribed partition has exactly one owner, and that one delivers or has nothing to deliver.
+
+Decides: whether the group came back, some time after the last disturbance.
+Never: judges before the run is over, or one that ends before that time is.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,8 +26,6 @@ from kgroup.journal.events import (
 from kgroup.journal.faults import Faults
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import TopicPartition
-
-__all__ = ["Recovers"]
 
 
 class Recovers:

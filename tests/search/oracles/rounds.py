@@ -1,13 +1,13 @@
-"""S5, S10, and S1's second half: what a leader hands out.
-
-Decides: whether a stored round gives each partition to one member that may have it now.
-Never: trusts the leader's word; it looks at the round as the coordinator stored it.
+"""S1, S5 and S10: a stored round gives each partition to one member that may have it now.
 
 S1: an eager round hands out every partition of the topics its members subscribe to.
 S5: a cooperative leader adds no partition to a member while another claims to own it in the
     current generation, whatever the assignor returned (KIP-429, KIP-792).
 S10: a round names only topics that its members subscribe to and partitions that are there, each
     once; a leader that cannot assign sends no assignment.
+
+Decides: what a leader may hand out. Of S1 it judges whether anything was left out.
+Never: trusts the leader's word; it looks at the round as the coordinator stored it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -27,8 +27,6 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.types import TopicPartition
-
-__all__ = ["RoundRules"]
 
 _COOPERATIVE: Final = frozenset({"cooperative-sticky"})
 _EAGER: Final = frozenset({"range", "roundrobin", "sticky"})

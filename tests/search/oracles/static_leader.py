@@ -1,11 +1,11 @@
 """T3: who assigns, and who does not (KIP-814).
 
+T3: a member that joined as a follower, or was told to skip the assignment, sends none; below
+    JoinGroup version 9 a leader that restarted is told the leader's former id, and must not lead.
+
 Decides: whether a member that is not to assign did.
 Never: judges the assignment; `rounds` does. That a leader who skips the assignment still notices
 new partitions is judged where its metadata is: in the machine's tests.
-
-T3: a member that joined as a follower, or was told to skip the assignment, sends none; below
-    JoinGroup version 9 a leader that restarted is told the leader's former id, and must not lead.
 """
 
 from typing import ClassVar
@@ -20,8 +20,6 @@ from kgroup.journal.events import (
     RequestSent,
     Source,
 )
-
-__all__ = ["OnlyLeadersAssign"]
 
 
 class OnlyLeadersAssign:

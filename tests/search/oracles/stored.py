@@ -1,21 +1,13 @@
-"""C1, C3 and C7 by the coordinator's own order of commits.
+"""C1, C3 and C7: by the coordinator's own order, commits form one line, and new owners read it.
 
-Decides: whether the accepted commits of a partition form one line, under the right generations.
-Never: believes a member about what was accepted; what it was told is `outcomes`' business.
-
-C1: an accepted commit's generation is not older than that of the latest stored round. It may be
-    newer: 1. a round begins and everybody has joined; 2. before its leader's SyncGroup arrives,
-    the next begins, and nothing is stored of this one; 3. a member that has joined both commits.
+C1: an accepted commit names the generation of the latest stored round.
 C3: accepted offsets of a partition do not decrease, unless its position was moved on purpose.
 C7: what a new owner reads is not below what stood when the partition was assigned to it, and was
     stored.
-A move allows one decrease, whenever it comes: commits sent before the move may land after it.
 What an administrator stores or deletes begins a new line.
 
-No client can keep C3 where the network keeps a commit for longer than its sender waits for the
-answer (the faults HOLD, BLACKHOLE), so that is no violation: 1. a commit is written, and does not
-arrive; 2. its time is over, its outcome unknown; 3. a newer one is accepted on a new connection;
-4. the first one arrives, and brokers check no order.
+Decides: whether the accepted commits of a partition form one line, under the right generations.
+Never: believes a member about what was accepted; what it was told is `outcomes`' business.
 """
 
 from dataclasses import dataclass
@@ -36,8 +28,7 @@ from kgroup.journal.events import (
 from kgroup.journal.faults import KEPT
 from kgroup.journal.periods import PeriodKey
 from kgroup.types import ChangeKind, TopicPartition
-
-__all__ = ["StoredCommits"]
+from tests.search.oracles import excuses
 
 
 @dataclass(slots=True)
@@ -111,7 +102,8 @@ class StoredCommits:
         if stood is None or stored.member_id is None:
             return ()
         assert isinstance(stood.event, RoundStored)
-        if stored.generation_id is None or stored.generation_id >= stood.event.generation_id:
+        named, newest = stored.generation_id, stood.event.generation_id
+        if named in (None, newest) or excuses.joined_after_the_stored_round(named, newest):
             return ()
         text = (
             f"{stored.tp}: {stored.offset} of {stored.member_id} was accepted under generation "
@@ -133,9 +125,9 @@ class StoredCommits:
             return ()
         self._lower(tp, entry)
         moved_to, line.moved_to = line.moved_to, None
-        if moved_to is not None and offset >= moved_to:
+        if excuses.moved_back_on_purpose(offset, moved_to):
             return ()
-        if line.overtaken < self._kept_on_the_way:
+        if excuses.kept_on_the_way(line.overtaken, self._kept_on_the_way):
             line.overtaken += 1
             return ()
         text = f"{tp}: {offset} of {stored.member_id} was accepted after {stood}"

@@ -1,11 +1,11 @@
 """D1's second half: what is stored was done.
 
-Decides: whether all records below an accepted commit were finished by somebody, at any time.
-Never: applies to at-most-once, where the commit comes first on purpose.
-
 D1: an accepted commit of c says that every record below c, from where the group began, is done.
 What a seek or the reset policy went over counts as done, as does what lies below an
 administrator's commit.
+
+Decides: whether all records below an accepted commit were finished by somebody, at any time.
+Never: applies to at-most-once, where the commit comes first on purpose.
 """
 
 from typing import ClassVar
@@ -14,8 +14,6 @@ from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import CommitStored, Done, Entry, Event, OffsetRead, PositionMoved
 from kgroup.journal.periods import Intervals, PeriodKey, total
 from kgroup.types import TopicPartition
-
-__all__ = ["StoredIsDone"]
 
 
 class StoredIsDone:

@@ -4,12 +4,8 @@ from kgroup.audit.oracles import judge
 from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, Phase, Polled
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol
 from tests.audit.histories import History, one_member, tp
-from tests.search.oracles.callbacks import (
-    ListenerEnds,
-    ListenerSerial,
-    OwnershipAlternates,
-    TakenBeforeAdded,
-)
+from tests.search.oracles.listener_calls import ListenerEnds, ListenerSerial
+from tests.search.oracles.ownership_changes import OwnershipAlternates, TakenBeforeAdded
 
 
 def rules(history: History) -> list[str]:

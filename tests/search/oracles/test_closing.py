@@ -4,8 +4,8 @@ from kgroup.codes import ApiKey
 from kgroup.journal import CallbackStage, CallbackStep, CloseAsked, MemberStopped
 from kgroup.types import ChangeKind, Leave, MemberState
 from tests.audit.oracles.logs import Log
-from tests.search.oracles.callbacks import ListenerEnds
 from tests.search.oracles.closing import ClosesWell
+from tests.search.oracles.listener_calls import ListenerEnds
 
 CLOSED = MemberStopped("closed", left=True)
 ENTER = CallbackStep(kind=ChangeKind.REVOKED, stage=CallbackStage.ENTER, serial=1)

@@ -17,7 +17,6 @@ from kgroup.audit.oracles import (
 )
 from tests.audit.histories import EAGER, History, good_history, tp
 from tests.search.oracles import members_oracles
-from tests.search.oracles.callbacks import ListenerSerial, OwnershipAlternates
 from tests.search.oracles.commit_done import CommitsOnlyDone
 from tests.search.oracles.commit_identity import CommitIdentity
 from tests.search.oracles.cooperative import KeptUntouched
@@ -25,6 +24,8 @@ from tests.search.oracles.fenced import FencedSilent
 from tests.search.oracles.few_rounds import FewRounds
 from tests.search.oracles.handover import JoinClaims
 from tests.search.oracles.lease import LeaseHeld
+from tests.search.oracles.listener_calls import ListenerSerial
+from tests.search.oracles.ownership_changes import OwnershipAlternates
 
 ENDS = {tp(0): 32, tp(1): 15, tp(2): 20}
 

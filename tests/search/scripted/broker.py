@@ -34,20 +34,6 @@ from kgroup.wire.messages import ApiVersion, ApiVersionsRequest, ApiVersionsResp
 from kgroup.wire.schema import Message, Request
 from tests.search.scripted.stream import ScriptedStream, Slot
 
-__all__ = [
-    "Answer",
-    "Cut",
-    "Delayed",
-    "Held",
-    "HungUp",
-    "Lost",
-    "Misnumbered",
-    "Raw",
-    "Rule",
-    "ScriptedBroker",
-    "Seen",
-]
-
 Q = TypeVar("Q", bound=Request[Any])
 
 

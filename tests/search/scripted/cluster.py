@@ -33,8 +33,6 @@ from kgroup.wire.vocabulary import ZERO_UUID
 from tests.search.scripted.broker import ScriptedBroker
 from tests.search.scripted.stream import ScriptedStream
 
-__all__ = ["ScriptedCluster", "ScriptedPartition", "ScriptedTopic"]
-
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
 

@@ -17,8 +17,6 @@ from anyio.abc import ByteStream
 from kgroup.net.ports import Notifier
 from kgroup.wire.frames import FrameSplitter
 
-__all__ = ["ScriptedStream", "Slot", "StreamManners"]
-
 _SLACK: Final = 1e-9
 """Seconds by which a timer may be early, because floats are."""
 

@@ -27,9 +27,6 @@ from tests.search.simulation.coverage import Coverage
 from tests.search.simulation.play import play
 from tests.search.simulation.schedule import Level, Mode, Outcome, Schedule
 
-__all__ = ["RAISED", "Campaign", "Failure", "Found", "Play", "commit", "play_all", "quieten"]
-__all__ += ["run_campaign"]
-
 Play = Callable[[Schedule], Outcome]
 
 RAISED: Final = "raised"

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-__all__ = ["Choices", "Pick"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Pick:

@@ -22,18 +22,6 @@ from kgroup.membership.triggers import SIGNALS, Trigger
 from kgroup.types import MemberState
 from tests.search.simulation.schedule import Outcome
 
-__all__ = [
-    "CELLS",
-    "ENOUGH",
-    "Cell",
-    "CellClass",
-    "Coverage",
-    "Verdict",
-    "cell_named",
-    "classify",
-    "row_named",
-]
-
 ENOUGH: Final = 10
 """How often a campaign has to meet a legal cell."""
 

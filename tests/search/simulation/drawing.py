@@ -30,8 +30,6 @@ from tests.search.simulation.plan import (
 )
 from tests.search.simulation.schedule import Mode
 
-__all__ = ["draw_plan"]
-
 T = TypeVar("T")
 
 _EAGER: Final = RebalanceProtocol.EAGER

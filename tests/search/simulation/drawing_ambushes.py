@@ -15,8 +15,6 @@ from kgroup.types import MemberState
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.plan import Ambush, Ploy
 
-__all__ = ["LONGEST", "draw_ambushes"]
-
 T = TypeVar("T")
 
 _S = MemberState

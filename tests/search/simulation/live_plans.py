@@ -12,8 +12,6 @@ from tests.search.simulation.live.run import play_live
 from tests.search.simulation.plan import Kind, MemberPlan, Perturbation, Plan
 from tests.search.simulation.schedule import Level, Outcome, Schedule
 
-__all__ = ["AT", "HEARTBEAT", "REBALANCE", "SESSION", "Played", "member", "plan", "played"]
-
 E = TypeVar("E", bound=Event)
 
 AT = 6.3

@@ -17,18 +17,6 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import Leave, MemberState, RebalanceProtocol
 
-__all__ = [
-    "Ambush",
-    "CommitHabit",
-    "Kind",
-    "MemberPlan",
-    "Order",
-    "Perturbation",
-    "Plan",
-    "Ploy",
-    "end_of_tail",
-]
-
 
 class Ploy(Enum):
     """What is done to a member; the value tells it as a sentence's predicate."""

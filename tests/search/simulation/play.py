@@ -10,8 +10,6 @@ from typing import assert_never
 from kgroup.audit.oracles import Oracle
 from tests.search.simulation.schedule import Level, Outcome, Schedule
 
-__all__ = ["MakeOracles", "play"]
-
 MakeOracles = Callable[[], Mapping[str, Oracle]]
 """Makes the oracles of one run, by name; each run has fresh ones."""
 

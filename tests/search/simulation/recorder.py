@@ -37,8 +37,6 @@ from tests.search.oracles import simulation_oracles
 from tests.search.oracles.commit_timing import AutoCommitBehindPoll
 from tests.search.simulation.plan import CommitHabit, Plan
 
-__all__ = ["Known", "MemberSink", "Recorder", "promises", "stored"]
-
 _MOST_VIOLATIONS: Final = 50
 _MASK: Final = (1 << 64) - 1
 _SPREAD: Final = 0x9E3779B97F4A7C15

@@ -20,8 +20,6 @@ from kgroup.types import MemberState
 from tests.search.simulation.choices import Choices, Pick
 from tests.search.simulation.plan import Kind, Plan
 
-__all__ = ["Level", "Mode", "Outcome", "Schedule"]
-
 
 class Level(Enum):
     """How much of the real thing takes part."""

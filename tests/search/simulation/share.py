@@ -20,8 +20,6 @@ from typing import Final, NamedTuple
 from tests.search.simulation.campaign import Found, play_all, quieten
 from tests.search.simulation.schedule import Level, Mode, Schedule
 
-__all__ = ["KNOWN", "SHARES", "Share", "Slice", "known_failures", "play_slice"]
-
 KNOWN: Final = Path(__file__).parent / "known_failures.json"
 """Runs that are known to break something: level, mode, backend, seed, and why that is so."""
 

@@ -19,8 +19,6 @@ from hypothesis.errors import NoSuchExample
 from tests.search.simulation.choices import Pick
 from tests.search.simulation.schedule import Schedule
 
-__all__ = ["smaller"]
-
 _KEY: Final = b"schedule"
 _NOT_SHRUNK_YET: Final = _KEY + b".secondary"
 

@@ -10,8 +10,6 @@ from kgroup.audit.oracles import Violation
 from kgroup.journal import Entry
 from tests.search.simulation.schedule import Outcome
 
-__all__ = ["story"]
-
 
 def story(outcome: Outcome) -> str:
     """Return a run as text.

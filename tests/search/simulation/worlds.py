@@ -9,8 +9,6 @@ from tests.search.simulation.plan import MemberPlan, Perturbation, Plan
 from tests.search.simulation.schedule import Level, Outcome, Schedule
 from tests.search.simulation.world.run import play_objects
 
-__all__ = ["calm", "events", "played", "struck", "wide"]
-
 E = TypeVar("E")
 
 STATIC = 2

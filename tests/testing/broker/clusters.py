@@ -18,8 +18,6 @@ from kgroup.wire.messages import (
 )
 from tests.testing.broker.driver import Raw
 
-__all__ = ["NO_ID", "all_topics", "by_id", "coordinator", "create", "named", "partition", "wanted"]
-
 NO_ID = bytes(16)
 
 

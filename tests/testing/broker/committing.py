@@ -46,8 +46,6 @@ from tests.testing.broker.offset_rows import (
     txn_rows,
 )
 
-__all__ = ["NEW", "OLD", "Cluster", "Membership", "Producer", "subscription"]
-
 NEW, OLD = CoordinatorKind.NEW, CoordinatorKind.OLD
 _GROUPS = 8
 _IDS = 10

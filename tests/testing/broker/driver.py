@@ -22,8 +22,6 @@ from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.frames import request_class
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["CALENDAR_START", "Call", "Raw", "asking", "every_version", "surroundings"]
-
 R = TypeVar("R", bound=Message)
 
 CALENDAR_START = 1_700_000_000.0

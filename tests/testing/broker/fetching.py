@@ -23,8 +23,6 @@ from kgroup.wire.records import NewRecord, encode_batch, iter_batches
 from kgroup.wire.vocabulary import ZERO_UUID
 from tests.testing.broker.driver import Call, Raw, asking
 
-__all__ = ["BY_ID", "BY_NAME", "Asker", "Rows", "offsets_in", "one", "rows_of"]
-
 BY_NAME = 12
 BY_ID = 18
 

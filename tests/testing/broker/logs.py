@@ -5,8 +5,6 @@ from kgroup.wire.compression import Codec
 from kgroup.wire.records import BatchView, NewRecord, encode_batch, iter_batches
 from tests.testing.broker.driver import surroundings
 
-__all__ = ["EVERYTHING", "NOW", "append", "new_log", "views"]
-
 NOW = 1_700_000_000_000
 """The broker's calendar, milliseconds."""
 EVERYTHING = 1 << 30

@@ -31,8 +31,6 @@ from kgroup.wire.messages import (
 )
 from tests.testing.broker.driver import Call, Raw, asking
 
-__all__ = ["NEW", "OLD", "Club", "Person"]
-
 NEW, OLD = CoordinatorKind.NEW, CoordinatorKind.OLD
 GROUP = "g"
 

@@ -18,17 +18,6 @@ from kgroup.wire.messages import (
     TxnOffsetCommitRequestTopic,
 )
 
-__all__ = [
-    "Codes",
-    "Offsets",
-    "commit_rows",
-    "delete_rows",
-    "fetch_rows",
-    "offsets_of",
-    "old_fetch_rows",
-    "txn_rows",
-]
-
 Offsets: TypeAlias = Mapping[tuple[str, int], int]
 Codes: TypeAlias = dict[tuple[str, int], int]
 Ids: TypeAlias = Mapping[str, bytes]

@@ -21,8 +21,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.records import NewRecord, encode_batch
 from tests.testing.broker.driver import Call, asking
 
-__all__ = ["Producer", "row"]
-
 BY_NAME = 12
 TO_OLD = 3
 """AddPartitionsToTxn and EndTxn without KIP-890."""

@@ -27,16 +27,6 @@ from tests.testing.differential.script import TOPICS, Script, Setting
 from tests.testing.differential.session import LateError, run_script
 from tests.testing.differential.trace import Trace
 
-__all__ = [
-    "ATTEMPTS",
-    "Tally",
-    "broker_for",
-    "compare",
-    "draw_scripts",
-    "lay_topics",
-    "run_scripts",
-]
-
 ATTEMPTS = 5
 """How often a script is run before it is given up as one this machine cannot do in time."""
 

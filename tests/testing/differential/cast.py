@@ -53,8 +53,6 @@ from tests.testing.differential.script import (
     Sync,
 )
 
-__all__ = ["GHOST", "Cast", "Known", "metadata_of"]
-
 GHOST = "ghost-00000000-0000-4000-8000-000000000000"
 
 _BATCH_SINCE = 3

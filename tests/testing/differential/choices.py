@@ -31,8 +31,6 @@ from tests.testing.differential.script import (
 if TYPE_CHECKING:
     from tests.testing.differential.generator import World
 
-__all__ = ["choose", "tend"]
-
 Chosen: TypeAlias = tuple[Part, int, Ask]
 Make: TypeAlias = Callable[[Random, "World", Part], Ask | None]
 

@@ -17,8 +17,6 @@ from tests.testing.differential.planning import Part, Plan, draw_plan
 from tests.testing.differential.script import Ask, Close, Script, Setting, Step
 from tests.testing.differential.stage import Pending, Stage
 
-__all__ = ["MARGIN", "World", "generate", "margin_of"]
-
 MARGIN = 0.2
 PAST = 0.3
 """How long after an edge a step is that would have been too near."""

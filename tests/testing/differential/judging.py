@@ -23,8 +23,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message
 from tests.testing.differential.replay import Played, Turn
 
-__all__ = ["LATE", "Difference", "differences", "outcome", "reached"]
-
 LATE = 0.15
 """Seconds by which the instants of an answer may differ: the machine has other work."""
 

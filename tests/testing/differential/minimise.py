@@ -12,8 +12,6 @@ from tests.testing.differential.generator import margin_of
 from tests.testing.differential.judging import Difference
 from tests.testing.differential.script import Script
 
-__all__ = ["minimise"]
-
 _LEAST_MARGIN = 0.12
 _ROUNDS = 8
 _CONCURRENCY = 24

@@ -8,8 +8,6 @@ from random import Random
 
 from tests.testing.differential.script import TOPICS, Offer, Setting
 
-__all__ = ["REBALANCES", "SESSIONS", "SETTINGS", "Part", "Plan", "draw_plan"]
-
 SETTINGS = (Setting(), Setting(0.3, 3))
 """No delay and no limit; or an initial delay of 300 ms and at most three members."""
 

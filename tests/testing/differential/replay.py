@@ -17,8 +17,6 @@ from kgroup.wire.schema import Message, decode, encode
 from tests.testing.differential.stage import Pending, Stage
 from tests.testing.differential.trace import SENT, Exchange, Trace, exchanges
 
-__all__ = ["Played", "Turn", "play"]
-
 
 @dataclass(frozen=True, slots=True)
 class Turn:

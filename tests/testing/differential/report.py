@@ -13,8 +13,6 @@ from tests.testing.differential.judging import Difference
 from tests.testing.differential.replay import Turn
 from tests.testing.differential.script import Setting
 
-__all__ = ["LEDGER", "describe", "document_of", "write_ledger"]
-
 LEDGER = Path(__file__).parent / "ledger.json"
 
 _SHOWN_BEFORE = 12

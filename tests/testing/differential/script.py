@@ -14,28 +14,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeAlias
 
-__all__ = [
-    "KINDS",
-    "TOPICS",
-    "Ask",
-    "Close",
-    "Commit",
-    "DeleteGroup",
-    "Fetch",
-    "Heartbeat",
-    "Join",
-    "Leave",
-    "Leaving",
-    "Offer",
-    "OffsetDelete",
-    "Script",
-    "Setting",
-    "Step",
-    "Sync",
-    "from_json",
-    "to_json",
-]
-
 TOPICS: Final = ("diff-t", "diff-u")
 """Topics that exist, with two partitions each."""
 

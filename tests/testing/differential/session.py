@@ -24,8 +24,6 @@ from tests.testing.differential.cast import Cast
 from tests.testing.differential.script import Close, Script, Step
 from tests.testing.differential.trace import CLOSED, HUNG_UP, RECEIVED, SENT, Event, Trace
 
-__all__ = ["OBSERVER", "LateError", "run_script"]
-
 OBSERVER = "observer"
 TOO_LATE = 0.1
 """Seconds; a script of which a step is later than that says nothing about the core."""

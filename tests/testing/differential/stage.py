@@ -20,8 +20,6 @@ from kgroup.wire.schema import Request, replace
 from tests.testing.broker.driver import Call, Raw, surroundings
 from tests.testing.differential.script import TOPICS, Setting
 
-__all__ = ["LendingMint", "Pending", "Stage", "kind_of"]
-
 MIN_SESSION = 1.0
 
 

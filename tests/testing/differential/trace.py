@@ -15,8 +15,6 @@ from kgroup.wire.frames import RequestHeader, decode_request, decode_response
 from kgroup.wire.schema import Message, Request
 from tests.testing.differential.script import Script, from_json, to_json
 
-__all__ = ["Event", "Exchange", "Trace", "exchanges", "load_traces", "save_traces"]
-
 SENT, RECEIVED, CLOSED, HUNG_UP = ">", "<", "x", "e"
 
 

@@ -5,8 +5,6 @@ from typing import Any
 from kgroup.wire.records import BatchView, Row, iter_batches
 from tests.vectors import load
 
-__all__ = ["batch_rows", "batches_of", "hex_bytes", "lines", "record_data"]
-
 
 def lines(*names: str) -> list[dict[str, Any]]:
     """All lines of some files of `records/`."""

@@ -10,17 +10,6 @@ import pytest
 from kgroup.errors import CorruptRecordError
 from kgroup.wire.records import LogBatch, Row, iter_batches
 
-__all__ = [
-    "message",
-    "message_set",
-    "offsets_of",
-    "only",
-    "refusal",
-    "reseal",
-    "rows_of",
-    "wrapper",
-]
-
 LOG_APPEND_TIME = 1 << 3
 
 

@@ -39,8 +39,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-__all__ = ["Administration"]
-
 _NO_ID: Final = bytes(16)
 _BY_ID_SINCE: Final = 6
 _KAFKAS_OWN: Final = ("__cluster_metadata", OFFSETS_TOPIC, TRANSACTIONS_TOPIC)

@@ -13,8 +13,6 @@ from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.cluster.topics import Refusal
 from kgroup.wire.messages import CreatableTopic, CreatePartitionsTopic
 
-__all__ = ["Placement", "placement_of_new", "placement_of_wider"]
-
 Placement = list[tuple[int, ...]]
 """Replicas of partitions in the order of their numbers."""
 

@@ -39,8 +39,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-__all__ = ["Configuring", "broker_configs", "settings_made"]
-
 _UNBOUNDED = 2**31 - 1
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 

@@ -33,8 +33,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-__all__ = ["Describing"]
-
 _NO_ID: Final = bytes(16)
 _BY_ID_SINCE: Final = 12
 _NOT_ASKED: Final = -2147483648

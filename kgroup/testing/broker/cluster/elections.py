@@ -21,8 +21,6 @@ from kgroup.testing.broker.cluster.topics import (
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
 
-__all__ = ["Elections"]
-
 
 class Elections:
     """Elections of one cluster.

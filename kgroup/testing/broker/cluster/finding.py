@@ -36,8 +36,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-__all__ = ["ClusterRequests", "Finding", "Versions", "unsupported_version"]
-
 _BATCH_SINCE: Final = 4
 _NOWHERE: Final = Node(-1, "", -1)
 _TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)

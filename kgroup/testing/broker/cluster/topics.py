@@ -36,24 +36,6 @@ from kgroup.testing.broker.logs.log import Log
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = [
-    "OFFSETS_TOPIC",
-    "TOPIC_CONFIGS",
-    "TRANSACTIONS_TOPIC",
-    "ConfigType",
-    "Node",
-    "Partition",
-    "Refusal",
-    "Topic",
-    "TopicConfig",
-    "choose_leader",
-    "collision",
-    "fault_of_name",
-    "fault_of_value",
-    "place",
-    "without",
-]
-
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 

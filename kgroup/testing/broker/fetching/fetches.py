@@ -32,8 +32,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request, replace
 
-__all__ = ["Fetches", "WaitingFetch"]
-
 
 @dataclass(slots=True)
 class WaitingFetch:

@@ -30,8 +30,6 @@ from kgroup.testing.broker.fetching.wanted import (
 from kgroup.values import dataclass
 from kgroup.wire.messages import FetchRequest, PartitionData
 
-__all__ = ["Full", "Incremental", "Outcome", "Plan", "Refused", "Sessionless", "plan"]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

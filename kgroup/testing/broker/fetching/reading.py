@@ -26,8 +26,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["Reader", "read_row", "records_row", "refused", "stored_bytes", "unknown"]
-
 
 def refused(
     partition: int, code: ErrorCode, current_leader: FetchLeaderIdAndEpoch | None = None

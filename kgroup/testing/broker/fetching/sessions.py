@@ -17,8 +17,6 @@ from kgroup.testing.broker.fetching.wanted import NameOf, Place, Wanted
 from kgroup.values import dataclass
 from kgroup.wire.messages import PartitionData
 
-__all__ = ["FINAL_EPOCH", "INITIAL_EPOCH", "Session", "SessionCache", "Told", "next_epoch"]
-
 INITIAL_EPOCH = 0
 """Session epoch that asks for a new session."""
 FINAL_EPOCH = -1

@@ -18,8 +18,6 @@ from kgroup.values import dataclass
 from kgroup.wire.messages import FetchPartition, FetchRequest
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["BY_ID_SINCE", "NameOf", "Place", "Terms", "Wanted", "forgotten_in", "wanted_in"]
-
 BY_ID_SINCE = 13
 """First version in which topics are named by their ids."""
 

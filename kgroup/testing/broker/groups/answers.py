@@ -12,8 +12,6 @@ from kgroup.wire.messages import (
     SyncGroupResponse,
 )
 
-__all__ = ["join_refused", "joined", "members_of", "sync_refused", "synced"]
-
 _NULL_PROTOCOL_SINCE = 7
 
 

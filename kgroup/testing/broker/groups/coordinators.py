@@ -24,8 +24,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-__all__ = ["Coordinators"]
-
 _BATCH_SINCE = 3
 _PROTOCOL_NEEDED_SINCE = 5
 _NOT_HERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

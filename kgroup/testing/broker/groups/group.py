@@ -18,8 +18,6 @@ from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.values import dataclass
 from kgroup.words import Word
 
-__all__ = ["Group", "Phase"]
-
 
 class Phase(Word):
     """State of a group; the values are those of DescribeGroups."""

@@ -15,8 +15,6 @@ from kgroup.testing.broker.groups.rounds import Rounds
 from kgroup.wire.messages import JoinGroupRequest
 from kgroup.wire.schema import replace
 
-__all__ = ["Joining"]
-
 _ID_REQUIRED_SINCE = 4
 _SKIP_SINCE = 9
 

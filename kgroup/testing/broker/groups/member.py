@@ -17,8 +17,6 @@ from typing import Final
 from kgroup.testing.broker.agenda import Timer
 from kgroup.values import dataclass
 
-__all__ = ["Member", "UnreadableMetadataError", "Waiting", "topics_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Waiting:

@@ -20,8 +20,6 @@ from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError, topics_of
 from kgroup.wire.messages import JoinGroupResponse, SyncGroupResponse
 
-__all__ = ["Rounds", "subscribed_topics"]
-
 _REBALANCING = (Phase.COMPLETING, Phase.STABLE)
 
 _TICK = 0.001

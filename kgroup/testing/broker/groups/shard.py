@@ -22,8 +22,6 @@ from kgroup.testing.broker.groups.syncing import Syncing
 from kgroup.testing.broker.offsets.store import OffsetStore, Retention
 from kgroup.values import dataclass
 
-__all__ = ["Shard", "StoredGroup"]
-
 
 @dataclass(frozen=True, slots=True)
 class StoredGroup:

@@ -23,8 +23,6 @@ from kgroup.wire.messages import (
     SyncGroupRequest,
 )
 
-__all__ = ["Syncing", "left"]
-
 _BATCH_SINCE = 3
 
 

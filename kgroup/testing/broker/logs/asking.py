@@ -39,8 +39,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-__all__ = ["LogRequests"]
-
 _CONSUMER: Final = -1
 _DEBUGGER: Final = -2
 

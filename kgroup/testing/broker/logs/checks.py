@@ -17,8 +17,6 @@ from kgroup.wire.compression import MAX_OUTPUT, decompress
 from kgroup.wire.records import BatchView, RecordColumns
 from kgroup.wire.records import header as layout
 
-__all__ = ["Refusal", "Rules", "check"]
-
 _NEVER_MIND: Final = (1 << 63) - 1
 
 

@@ -9,8 +9,6 @@ from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.cluster.topics import Partition
 from kgroup.types import TopicPartition
 
-__all__ = ["led"]
-
 
 def led(
     cluster: Cluster,

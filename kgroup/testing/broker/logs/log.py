@@ -29,8 +29,6 @@ from kgroup.testing.broker.logs.stored import (
 from kgroup.values import dataclass
 from kgroup.wire.records import BatchView
 
-__all__ = ["AppendResult", "Found", "Log"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendResult:

@@ -22,8 +22,6 @@ from kgroup.wire.messages import (
     TopicProduceResponse,
 )
 
-__all__ = ["Outcome", "respond"]
-
 _LEADER_SINCE: Final = 10
 
 

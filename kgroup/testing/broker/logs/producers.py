@@ -17,8 +17,6 @@ from kgroup.codes import ErrorCode
 from kgroup.values import dataclass
 from kgroup.wire.records import BatchView, ControlRecord, ControlType, control_type
 
-__all__ = ["AbortedTransaction", "Producer", "Producers", "Remembered"]
-
 _REMEMBERED: Final = 5
 _LAST_SEQUENCE: Final = (1 << 31) - 1
 _NO_SEQUENCE: Final = -1

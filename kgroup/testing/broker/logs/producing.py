@@ -31,8 +31,6 @@ from kgroup.wire.messages import PartitionProduceData, ProduceRequest, TopicProd
 from kgroup.wire.records import BatchView
 from kgroup.wire.schema import Request
 
-__all__ = ["Producing", "WaitingProduce"]
-
 _ALL: Final = -1
 _NONE: Final = 0
 _ZSTD_SINCE: Final = 7

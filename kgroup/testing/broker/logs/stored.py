@@ -28,8 +28,6 @@ from kgroup.wire.records import (
 from kgroup.wire.records import header as layout
 from kgroup.wire.records.encode import encode_record, seal
 
-__all__ = ["EpochStart", "Epochs", "StoredBatch", "mark", "read_batch", "stamped", "without"]
-
 _MARK_KEY: Final = struct.Struct(">hh")  # version, type
 _MARK_VALUE: Final = struct.Struct(">hi")  # version, coordinator epoch
 

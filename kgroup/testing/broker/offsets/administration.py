@@ -39,8 +39,6 @@ from kgroup.wire.messages import (
     OffsetDeleteResponseTopic,
 )
 
-__all__ = ["Deleting", "Describing"]
-
 
 class Deleting:
     """What deletes groups and offsets of one cluster.

@@ -35,8 +35,6 @@ from kgroup.wire.messages import (
     TxnOffsetCommitResponseTopic,
 )
 
-__all__ = ["Commits"]
-
 _NO_RETENTION = -1
 _IDS_SINCE = 10
 _NOT_FOUND_SINCE = 9

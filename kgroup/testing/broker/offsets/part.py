@@ -25,8 +25,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-__all__ = ["Offsets"]
-
 
 class Offsets:
     """What answers for committed offsets, and for groups as a whole.

@@ -14,8 +14,6 @@ from kgroup.testing.broker.transactions.coordinator import TransactionCoordinato
 from kgroup.testing.broker.transactions.transaction import Identity
 from kgroup.wire.messages import TxnOffsetCommitRequest
 
-__all__ = ["refusal_of_producer"]
-
 _ABORTABLE_SINCE: Final = 4
 _JOINING_SINCE: Final = 5
 

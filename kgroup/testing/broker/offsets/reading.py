@@ -34,8 +34,6 @@ from kgroup.wire.messages import (
     TxnOffsetCommitRequestPartition,
 )
 
-__all__ = ["Offset", "Outcome", "Reading", "Row", "by_topic", "sort_out"]
-
 _GROUPS_SINCE = 8
 _GROUP_ERROR_SINCE = 2
 _IDS_SINCE = 10

@@ -27,8 +27,6 @@ from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Committed", "Kept", "OffsetStore", "Retention", "is_subscribed"]
-
 _NOTHING: Final[Mapping[TopicPartition, "Committed"]] = MappingProxyType({})
 
 

@@ -25,8 +25,6 @@ from kgroup.wire.frames import (
 )
 from kgroup.wire.schema import Message, Request, decode
 
-__all__ = ["Line", "Question", "Slot"]
-
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -23,9 +23,6 @@ from kgroup.testing.broker.server.line import Line
 from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.testing.virtual_time import clock_is_virtual
 
-__all__ = ["MemoryNetwork", "MemoryStream"]
-
-
 _JITTER: Final = 1e-3
 """Seconds by which a clock may seem to go back, because floats are."""
 

@@ -15,24 +15,6 @@ from kgroup.values import dataclass
 from kgroup.wire.messages import MetadataRequest
 from kgroup.wire.schema import Message, Request
 
-__all__ = [
-    "Changing",
-    "Cut",
-    "Delay",
-    "Duplicate",
-    "Effect",
-    "Error",
-    "Held",
-    "HeldRequests",
-    "Ignore",
-    "Lose",
-    "Rewrite",
-    "RewriteBytes",
-    "Rule",
-    "Where",
-    "delay_of",
-]
-
 Where: TypeAlias = Callable[[Any], bool]
 Changing: TypeAlias = Callable[[], AbstractContextManager[object]]
 

@@ -17,8 +17,6 @@ from kgroup.wire.schema import Message, Request, replace
 from kgroup.wire.source import REQUIRED, Step, layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, RowForm, ScalarForm, TextForm
 
-__all__ = ["OF_SESSIONS", "blamed", "refusal"]
-
 _ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
     "configs": (),
     "coordinators": ("coordinator_keys",),

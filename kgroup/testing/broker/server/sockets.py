@@ -20,8 +20,6 @@ from typing import Any, Final
 from kgroup.testing.broker.server.line import Line
 from kgroup.testing.broker.server.switchboard import Switchboard
 
-__all__ = ["LOOPBACK", "SocketServer"]
-
 LOOPBACK: Final = "127.0.0.1"
 _PATIENCE: Final = 10.0
 """Real seconds within which the thread must have done what another one asks of it."""

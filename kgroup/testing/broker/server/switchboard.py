@@ -31,8 +31,6 @@ from kgroup.values import dataclass
 from kgroup.wire.messages import FetchRequest, FetchResponse
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["Arrival", "Reaction", "Switchboard"]
-
 _log = logging.getLogger(__name__)
 
 _SLACK: Final = 1e-9

@@ -29,8 +29,6 @@ from kgroup.testing.broker.transactions.transaction import (
 )
 from kgroup.types import TopicPartition
 
-__all__ = ["TransactionCoordinators"]
-
 _MARKS_AGAIN_AFTER: Final = 0.1
 
 

@@ -29,8 +29,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-__all__ = ["TransactionRequests"]
-
 _BATCHED_SINCE: Final = 4
 _RAISING_SINCE: Final = 5
 _FENCED_SINCE: Final = 2

@@ -25,8 +25,6 @@ from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Identity", "Markers", "Phase", "Transaction", "judge_end", "judge_init"]
-
 _LAST_EPOCH: Final = (1 << 15) - 2
 
 

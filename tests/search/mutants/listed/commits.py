@@ -3,8 +3,6 @@
 from tests.search.mutants.mutant import Change, Mutant
 from tests.search.simulation.schedule import Mode
 
-__all__ = ["COMMITS", "ROUNDS"]
-
 COMMITS = (
     Mutant(
         name="a commit says one record too many",

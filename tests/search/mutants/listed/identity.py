@@ -3,8 +3,6 @@
 from tests.search.mutants.mutant import Change, Mutant
 from tests.search.simulation.schedule import Mode
 
-__all__ = ["IDENTITY", "OWNERSHIP", "PROOF"]
-
 IDENTITY = (
     Mutant(
         name="the member id is dropped when a round begins",

@@ -3,8 +3,6 @@
 from tests.search.mutants.mutant import Change, Mutant
 from tests.search.simulation.schedule import Level, Mode
 
-__all__ = ["LONE", "LOOKS"]
-
 LONE = (
     Mutant(
         name="a member leaves while its listener still gives partitions up",

@@ -5,8 +5,6 @@ from dataclasses import replace
 from tests.search.mutants.mutant import Change, Mutant, Stage
 from tests.search.simulation.schedule import Level, Mode
 
-__all__ = ["MARSHAL", "SHELL"]
-
 SHELL = (
     Mutant(
         name="what was buffered is kept over a loss and handed out under the next claim",

@@ -21,8 +21,6 @@ import anyio
 from kgroup.errors import MissingExtraError
 from kgroup.testing.virtual_time import VirtualLoop
 
-__all__ = ["Alarm", "alarm", "loop_clock", "run_real", "run_virtual"]
-
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 

@@ -17,8 +17,6 @@ from tests.search.simulation.live.crew import GROUP
 from tests.search.simulation.plan import Kind, Perturbation
 from tests.search.simulation.recorder import Known, MemberSink, Recorder, stored
 
-__all__ = ["ClusterTrouble", "Truth"]
-
 _SOURCE: Final = Source(host="simulated", process=BROKER, member=BROKER, group=GROUP)
 
 

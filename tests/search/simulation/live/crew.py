@@ -20,8 +20,6 @@ from tests.search.simulation.live.reach import Network, Reach
 from tests.search.simulation.plan import CommitHabit, MemberPlan, Plan
 from tests.search.simulation.recorder import MemberSink, Recorder
 
-__all__ = ["GROUP", "Crew", "Luck"]
-
 GROUP: Final = "g"
 
 _REQUEST_TIMEOUT: Final = 4.0

@@ -24,16 +24,6 @@ from tests.search.simulation.live.standstill import PROCESS, Standstill
 from tests.search.simulation.plan import CommitHabit, Kind, MemberPlan, Perturbation, Plan
 from tests.search.simulation.recorder import MemberSink
 
-__all__ = [
-    "CLOSE_TIMEOUT",
-    "Life",
-    "ListenerRaisedError",
-    "MemberTrouble",
-    "Reader",
-    "Undo",
-    "nothing",
-]
-
 Reader: TypeAlias = Consumer[bytes | None, bytes | None]
 
 CLOSE_TIMEOUT: Final = 5.0

@@ -26,8 +26,6 @@ from tests.search.simulation.live.backends import alarm, loop_clock
 from tests.search.simulation.live.reach import Reach
 from tests.search.simulation.plan import Order
 
-__all__ = ["MemoryNetwork"]
-
 _APART: Final = 1e-8
 _APARTS: Final = 9973
 _STRIDE: Final = 7919

@@ -22,8 +22,6 @@ from tests.search.simulation.live.life import Life, MemberTrouble, Undo, nothing
 from tests.search.simulation.plan import Kind, Perturbation, Plan
 from tests.search.simulation.recorder import MemberSink
 
-__all__ = ["UNABLE", "Nemesis"]
-
 UNABLE: Final[Mapping[Kind, str]] = MappingProxyType({})
 """What these levels cannot do, and why: nothing."""
 

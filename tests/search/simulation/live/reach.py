@@ -11,8 +11,6 @@ import anyio
 
 from kgroup.net.ports import Dial
 
-__all__ = ["Connection", "Network", "Reach"]
-
 
 class Connection(Protocol):
     """The client's end of one connection."""

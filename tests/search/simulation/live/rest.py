@@ -15,8 +15,6 @@ from tests.search.simulation.live.crew import Crew
 from tests.search.simulation.live.life import Life
 from tests.search.simulation.recorder import Recorder
 
-__all__ = ["Fault", "faults_at_rest", "judge_ends", "judge_raised", "must_be_read"]
-
 Ends: TypeAlias = dict[TopicPartition, int]
 
 

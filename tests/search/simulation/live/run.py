@@ -42,8 +42,6 @@ from tests.search.simulation.plan import Kind, Plan
 from tests.search.simulation.recorder import Known, MemberSink, Recorder, promises
 from tests.search.simulation.schedule import Level, Outcome, Schedule
 
-__all__ = ["Rows", "play_live"]
-
 _LOG: Final = logging.getLogger("kgroup.membership")
 
 

@@ -14,8 +14,6 @@ from anyio.abc import ByteStream
 from kgroup.net.ports import Dial, dial_tcp
 from tests.search.simulation.live.reach import Reach
 
-__all__ = ["SocketNetwork"]
-
 
 class SocketNetwork:
     """Connects processes with a cluster that is served."""

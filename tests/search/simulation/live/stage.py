@@ -26,8 +26,6 @@ from tests.search.simulation.live.rest import (
 from tests.search.simulation.plan import Plan
 from tests.search.simulation.recorder import Known, Recorder
 
-__all__ = ["Stage"]
-
 _CANCELS: Final = 4
 _GRID: Final = 512
 _CLOSING: Final = CLOSE_TIMEOUT + 3.0

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar
 from typing import Any, Final, Protocol
 
-__all__ = ["PROCESS", "Standstill", "standstill"]
-
 PROCESS: Final[ContextVar[str | None]] = ContextVar("kgroup_simulated_process", default=None)
 """The process that the present task belongs to; None for the simulation itself."""
 

@@ -16,20 +16,6 @@ from tests.search.simulation.named.tale import Tale
 from tests.search.simulation.plan import MemberPlan, Perturbation, Plan, end_of_tail
 from tests.search.simulation.schedule import Level
 
-__all__ = [
-    "COOPERATIVE",
-    "COOPERATIVES",
-    "EAGER",
-    "EVERY",
-    "STATIC",
-    "STATICS",
-    "Fault",
-    "Named",
-    "Setting",
-    "group",
-    "member",
-]
-
 _NEW, _OLD = CoordinatorKind.NEW, CoordinatorKind.OLD
 
 

@@ -8,8 +8,6 @@ Never: says what a schedule does.
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["CATALOGUE", "Symptom"]
-
 
 @dataclass(frozen=True, slots=True)
 class Symptom:

@@ -7,8 +7,6 @@ from tests.search.simulation.named.case import EVERY, Fault, Named, Setting, gro
 from tests.search.simulation.named.tale import Period, Tale
 from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 
-__all__ = ["NAMED"]
-
 _COMMIT = ApiKey.OFFSET_COMMIT
 _EACH = CommitHabit.EACH_BATCH
 

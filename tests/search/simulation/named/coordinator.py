@@ -14,8 +14,6 @@ from tests.search.simulation.named.case import (
 from tests.search.simulation.named.tale import Exchange, Tale
 from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 
-__all__ = ["NAMED"]
-
 _JOIN, _FETCH = ApiKey.JOIN_GROUP, ApiKey.OFFSET_FETCH
 
 

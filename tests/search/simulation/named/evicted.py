@@ -20,8 +20,6 @@ from tests.search.simulation.named.case import (
 from tests.search.simulation.named.tale import Tale
 from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 
-__all__ = ["NAMED"]
-
 _DYNAMIC = tuple(each for each in EVERY if not each.static)
 _SYNC, _JOIN = ApiKey.SYNC_GROUP, ApiKey.JOIN_GROUP
 

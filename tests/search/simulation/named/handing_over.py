@@ -20,8 +20,6 @@ from tests.search.simulation.named.tale import Tale
 from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 from tests.search.simulation.schedule import Level
 
-__all__ = ["NAMED"]
-
 _REVOKED, _LOST = ChangeKind.REVOKED, ChangeKind.LOST
 
 

@@ -6,8 +6,6 @@ from tests.search.simulation.named.case import EVERY, Fault, Named, Setting, gro
 from tests.search.simulation.named.tale import Tale
 from tests.search.simulation.plan import Kind, Perturbation, Plan
 
-__all__ = ["NAMED"]
-
 _DYNAMIC = tuple(each for each in EVERY if not each.static)
 _JOIN, _SYNC, _LEAVE = ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.LEAVE_GROUP
 _CLOSE_TIMEOUT = 5.0

@@ -6,8 +6,6 @@ from typing import Final
 from tests.search.simulation.named.catalogue import CATALOGUE, Symptom
 from tests.search.simulation.named.schedules import SCHEDULES
 
-__all__ = ["symptoms_page"]
-
 _HEAD: Final = """# Symptoms of other clients, as schedules
 
 This is what users of other clients reported, and the classes of bugs clients really had.

@@ -19,8 +19,6 @@ from tests.search.mutants.listed import ALL
 from tests.search.mutants.patching import changed
 from tests.search.simulation.named.case import Fault
 
-__all__ = ["planted"]
-
 _Undo = Callable[[], None]
 
 

@@ -18,8 +18,6 @@ from tests.search.simulation.named.case import (
 from tests.search.simulation.named.tale import Exchange, Tale
 from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 
-__all__ = ["NAMED"]
-
 _COMMIT, _SYNC, _HEARTBEAT = ApiKey.OFFSET_COMMIT, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT
 _REBALANCE, _UNKNOWN = ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID
 _SELDOM = 100.0

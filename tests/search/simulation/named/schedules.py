@@ -12,8 +12,6 @@ from tests.search.simulation.named import (
     statics,
 )
 
-__all__ = ["SCHEDULES"]
-
 SCHEDULES: Final = (
     *handing_over.NAMED,
     *rounds.NAMED,

@@ -6,8 +6,6 @@ from tests.search.simulation.named.case import STATICS, Fault, Named, Setting, g
 from tests.search.simulation.named.tale import Tale
 from tests.search.simulation.plan import Kind, Perturbation, Plan
 
-__all__ = ["NAMED"]
-
 _FENCED = ErrorCode.FENCED_INSTANCE_ID
 
 

@@ -24,8 +24,6 @@ from kgroup.types import ChangeKind, TopicPartition
 from tests.search.simulation.plan import Kind
 from tests.search.simulation.schedule import Outcome
 
-__all__ = ["Exchange", "Moment", "Period", "Tale"]
-
 E = TypeVar("E", bound=Event)
 
 

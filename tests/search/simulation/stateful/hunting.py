@@ -12,8 +12,6 @@ from typing import Final
 from hypothesis import Phase, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-__all__ = ["EXAMPLES", "SLICE", "SLICES", "STEPS", "hunt"]
-
 EXAMPLES: Final = 200
 """Of `make search`."""
 SLICES: Final = 2

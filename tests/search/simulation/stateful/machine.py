@@ -26,8 +26,6 @@ from kgroup.types import RebalanceProtocol
 from tests.search.simulation.plan import CommitHabit, Kind, MemberPlan, Plan
 from tests.search.simulation.stateful.stage import Stage
 
-__all__ = ["GroupMachine"]
-
 _MOST_MEMBERS: Final = 5
 _TOPICS: Final = {"one": (3,), "two": (3, 2), "wide": (7,), "three": (2, 1, 1)}
 _TIMING: Final = {

@@ -16,8 +16,6 @@ from tests.search.simulation.plan import Plan
 from tests.search.simulation.world.cluster import Brokers
 from tests.search.simulation.world.network import Link
 
-__all__ = ["Dice", "HeldBrokers", "Post"]
-
 _MOMENT: Final = 1e-6
 """Seconds between the message that passes and those that are held for it."""
 

@@ -27,8 +27,6 @@ from tests.search.simulation.world.crew import Crew, Life
 from tests.search.simulation.world.nemesis import Nemesis
 from tests.search.simulation.world.run import at_rest, reading_on, stuck
 
-__all__ = ["Stage"]
-
 _STILL: Final = 2
 """Heartbeat intervals for which nothing may change in a group that is at rest."""
 

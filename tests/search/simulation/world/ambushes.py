@@ -33,8 +33,6 @@ from tests.search.simulation.world.process import Process
 from tests.search.simulation.world.reasons import Reasons
 from tests.search.simulation.world.refusing import Refusals
 
-__all__ = ["Ambushes"]
-
 _AWAITED: Final = {
     MemberState.FINDING: ApiKey.FIND_COORDINATOR,
     MemberState.JOINING: ApiKey.JOIN_GROUP,

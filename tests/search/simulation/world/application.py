@@ -30,8 +30,6 @@ from tests.search.simulation.world.fetching import Fetching
 from tests.search.simulation.world.member import Member
 from tests.search.simulation.world.reading import Logs, Reading
 
-__all__ = ["Application"]
-
 
 class Application:
     """What runs on top of one member.

@@ -31,8 +31,6 @@ from tests.search.simulation.recorder import stored
 from tests.search.simulation.world.network import Heap, Link, Reach
 from tests.search.simulation.world.process import Process
 
-__all__ = ["GROUP", "Brokers"]
-
 GROUP: Final = "g"
 _RELEASES: Final = {CoordinatorKind.NEW: "4.3", CoordinatorKind.OLD: "3.9"}
 _BY_NAME: Final = {ApiKey.OFFSET_COMMIT: 9, ApiKey.OFFSET_FETCH: 9}

@@ -25,8 +25,6 @@ from tests.search.simulation.world.member import Member
 from tests.search.simulation.world.process import Process
 from tests.search.simulation.world.reading import Logs
 
-__all__ = ["Crew", "Life"]
-
 _MARGIN: Final = 0.5
 _REQUEST_TIMEOUT: Final = 5.0
 _METADATA_AGE: Final = (0.1, 0.5, 1.0, 2.0)

@@ -24,8 +24,6 @@ from tests.search.simulation.world.member import Member
 from tests.search.simulation.world.network import Lane
 from tests.search.simulation.world.reading import Logs, Reading, Wanted
 
-__all__ = ["Fetching"]
-
 _MAX_WAIT: Final = 5.0
 """Seconds that a fetch waits at a broker for records."""
 _RETRY: Final = 0.2

@@ -38,8 +38,6 @@ from kgroup.testing.broker.agenda import Agenda
 from kgroup.types import RebalanceProtocol
 from tests.search.simulation.plan import Ploy
 
-__all__ = ["Faltering", "Led", "lead", "looked", "recalled", "spoilt"]
-
 _NO_RACKS: Final = PartitionRacks()
 
 

@@ -46,8 +46,6 @@ from tests.search.simulation.world.leading import Led, lead, looked, recalled
 from tests.search.simulation.world.network import Lane
 from tests.search.simulation.world.process import Process, Surroundings
 
-__all__ = ["Member", "World"]
-
 _CLOSE_TIMEOUT: Final = 5.0
 _NEVER: Final = float("inf")
 _RELEASE_SHARE: Final = 0.8

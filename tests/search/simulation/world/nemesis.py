@@ -13,8 +13,6 @@ from kgroup.membership.events import EnforceRebalance, Unsubscribed
 from tests.search.simulation.plan import Kind, Perturbation
 from tests.search.simulation.world.crew import Crew, Life
 
-__all__ = ["Nemesis"]
-
 
 class Nemesis:
     """Carries perturbations out.

@@ -16,8 +16,6 @@ from kgroup.testing.broker.asked import Outbox
 from kgroup.wire.schema import Message, Request
 from kgroup.words import Word
 
-__all__ = ["Dispatch", "Flight", "Heap", "Lane", "Link", "Reach"]
-
 
 class Lane(Word):
     """What a connection is for; one per member, broker and lane."""

@@ -17,8 +17,6 @@ from kgroup.wire.messages import SyncGroupRequest
 from kgroup.wire.schema import Message, Request
 from tests.search.simulation.world.network import Dispatch, Flight, Lane, Link, Reach
 
-__all__ = ["Process", "Surroundings"]
-
 
 class Surroundings(Dispatch, Protocol):
     """The world as a process sees it."""

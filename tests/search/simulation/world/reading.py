@@ -31,8 +31,6 @@ from kgroup.offsets.positions import (
 from kgroup.offsets.reset import LogEnd
 from kgroup.types import Claim, OffsetAndMetadata, TopicPartition
 
-__all__ = ["Held", "Logs", "Reading", "Wanted"]
-
 _AT_ONCE: Final = 8
 """Records that one fetch brings of a partition."""
 

@@ -31,8 +31,6 @@ from kgroup.wire.schema import Request
 from tests.search.simulation.plan import MemberPlan
 from tests.search.simulation.world.cluster import Brokers
 
-__all__ = ["ENDING", "Reasons"]
-
 ENDING: Final = frozenset(
     {
         ErrorCode.UNKNOWN_MEMBER_ID,

@@ -31,8 +31,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message, Request
 from tests.search.simulation.world.reasons import ENDING
 
-__all__ = ["Refusals", "refusal"]
-
 
 @dataclass(slots=True)
 class _Refusal:

@@ -28,8 +28,6 @@ from tests.search.simulation.world.cluster import Brokers
 from tests.search.simulation.world.crew import Crew, Life
 from tests.search.simulation.world.nemesis import Nemesis
 
-__all__ = ["at_rest", "play_objects", "reading_on", "stuck"]
-
 _RESTING: Final = TERMINAL | {MemberState.UNSUBSCRIBED, MemberState.DORMANT}
 
 _TRIP: Final = 10.0

@@ -5,8 +5,6 @@ from typing import Final
 from kgroup.testing.broker.releases import CoordinatorKind
 from tests.testing.broker.rules.rule import Rule
 
-__all__ = ["HEARTBEATS", "LEAVES", "SYNCS"]
-
 _OLD: Final = CoordinatorKind.OLD
 _NEW: Final = CoordinatorKind.NEW
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from kgroup.testing.broker.releases import CoordinatorKind
 
-__all__ = ["Rule"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:

@@ -4,8 +4,6 @@ from typing import Final
 
 from tests.testing.broker.rules.rule import Rule
 
-__all__ = ["FETCHES", "LOGS", "TOPICS"]
-
 _TALKS: Final = "test_log_talks::test_a_conversation_goes_as_recorded_from_a_real_broker"
 _MADE: Final = (
     "test_cluster_metadata::test_asking_for_an_unknown_topic_makes_it_when_the_client_allows_it"

@@ -13,8 +13,6 @@ from kgroup.wire.schema import replace
 from tests.testing.broker.talks.requests import END, batch, offsets, produce
 from tests.testing.broker.talks.talk import Talk
 
-__all__ = ["deleting", "ends"]
-
 
 def ends(talk: Talk) -> None:
     topic = talk.topic("ends")

@@ -9,8 +9,6 @@ from tests.testing.broker.talks.producing import configured, damaged, idempotent
 from tests.testing.broker.talks.talk import Talk
 from tests.testing.broker.talks.transactions import fencing, rising, stored, transactions
 
-__all__ = ["CONVERSATIONS", "Conversation"]
-
 Conversation = Callable[[Talk], None]
 
 CONVERSATIONS: Final[Mapping[str, Conversation]] = MappingProxyType(

@@ -19,8 +19,6 @@ from tests.testing.broker.talks.requests import (
 )
 from tests.testing.broker.talks.talk import Talk
 
-__all__ = ["configured", "damaged", "idempotent", "magics", "plain"]
-
 
 def plain(talk: Talk) -> None:
     topic = talk.topic("plain", 2)

@@ -11,8 +11,6 @@ from typing import Final
 
 from tests.testing.broker.talks.talk import Said
 
-__all__ = ["RELEASES", "record", "recorded"]
-
 RELEASES: Final = ("4.3.1", "3.9.1")
 
 

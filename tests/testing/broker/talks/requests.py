@@ -21,8 +21,6 @@ from kgroup.wire.records.encode import seal
 from kgroup.wire.vocabulary import ZERO_UUID
 from tests.testing.broker.talks.talk import Talk
 
-__all__ = ["END", "NOBODY", "batch", "identity", "init", "offsets", "produce", "rewritten"]
-
 _BY_ID_SINCE: Final = 13
 NOBODY: Final = (1 << 40) + 7
 """An id that no producer has."""

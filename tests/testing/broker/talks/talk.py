@@ -26,8 +26,6 @@ from kgroup.wire.records import BatchView, LogBatch, iter_batches
 from kgroup.wire.schema import Message, Request, decode, encode, replace
 from tests.testing.broker.driver import CALENDAR_START, Raw
 
-__all__ = ["Pure", "Said", "Side", "Talk", "has_code", "pure"]
-
 R = TypeVar("R", bound=Message)
 
 Said = list[list[object]]

@@ -12,8 +12,6 @@ from kgroup.wire.messages import (
 from tests.testing.broker.talks.requests import END, NOBODY, batch, identity, init, offsets, produce
 from tests.testing.broker.talks.talk import Talk
 
-__all__ = ["fencing", "rising", "stored", "transactions"]
-
 
 def add(
     transactional_id: str, had: tuple[int, int], topic: str, *numbers: int

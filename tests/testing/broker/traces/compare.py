@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from kgroup.wire.schema import Message, decode, encode
 
-__all__ = ["NOT_COMPARED", "differences"]
-
 NOT_COMPARED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "throttle_time_ms": "quotas are not part of the in-process broker",

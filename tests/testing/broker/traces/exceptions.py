@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["EXCEPTIONS", "LATE", "LEFT_OUT"]
-
 _Key = tuple[str, str, int]
 """Trace, connection, correlation id."""
 

@@ -19,8 +19,6 @@ from tests.testing.broker.driver import Call
 from tests.testing.broker.traces.compare import differences
 from tests.testing.broker.traces.replay import Outcome
 
-__all__ = ["complaints"]
-
 SLACK: Final = 0.2
 """Seconds between the recorded instant of an answer and ours: the recording machine was busy."""
 

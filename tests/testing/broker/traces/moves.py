@@ -16,8 +16,6 @@ from kgroup.testing.broker.core import Core
 from kgroup.types import TopicPartition
 from tests.testing.broker.traces.recorded import Exchange, Trace
 
-__all__ = ["Moves", "moves_of"]
-
 _SETTLED: Final = 10.0
 """Seconds for which a cluster of several brokers runs before its trace begins."""
 

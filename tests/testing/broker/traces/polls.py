@@ -26,8 +26,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Request
 from tests.testing.broker.traces.recorded import Exchange, Note, Trace
 
-__all__ = ["polls_of", "runs_of"]
-
 _RUN: Final = re.compile(r"(\S+) x(\d+) \((-?\d+)\.\.(-?\d+)\)")
 _POLLED: Final = re.compile(r"(hbA|joinB|syncB) at node (\d): ")
 _STATE: Final = re.compile(r"(offset_expiry-\w+): \('(\w+)', (-?\d+)\) at")

@@ -17,8 +17,6 @@ from kgroup.wire.frames import decode_request, decode_response, request_class
 from kgroup.wire.schema import Message, Request
 from tests import vectors
 
-__all__ = ["Exchange", "Note", "Trace", "names", "trace"]
-
 _ELSEWHERE = ("kip848_flow", "upgrade_downgrade")
 """Scenarios of KIP-848, which the in-process broker does not speak."""
 

@@ -25,8 +25,6 @@ from tests.testing.broker.traces.polls import polls_of
 from tests.testing.broker.traces.recorded import Exchange, Trace
 from tests.testing.broker.traces.scripted_mint import ScriptedMint
 
-__all__ = ["Outcome", "key_of", "replay"]
-
 _TOPICS: Final = ("t", "u")
 _PARTITIONS: Final = 2
 _MARKER_DELAY: Final = 0.07

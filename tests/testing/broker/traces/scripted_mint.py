@@ -16,8 +16,6 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message
 from tests.testing.broker.traces.recorded import Exchange
 
-__all__ = ["ScriptedMint"]
-
 
 class ScriptedMint(Mint):
     """The ids of one trace.

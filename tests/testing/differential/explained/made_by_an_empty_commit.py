@@ -20,8 +20,6 @@ from tests.testing.differential.judging import Difference
 from tests.testing.differential.replay import Turn
 from tests.testing.differential.stage import kind_of
 
-__all__ = ["describes_what_an_empty_commit_made"]
-
 
 def describes_what_an_empty_commit_made(difference: Difference) -> bool:
     """Whether Dead is said of a group that a refused commit made and nobody has written since."""

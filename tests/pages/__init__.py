@@ -9,13 +9,13 @@ from pathlib import Path
 from benchmarks.assignors.report import committed_page as assignor_speed_page
 from benchmarks.consume.page import RESULT as PERFORMANCE
 from benchmarks.consume.page import committed_page as performance_page
-from kgroup.audit.describe import event_log_page
-from kgroup.machine.describe import errors_page
-from kgroup.marshal.describe import marshal_page
-from kgroup.membership.describe import rebalance_page
+from tests.pages.errors import errors_page
+from tests.pages.event_log import event_log_page
+from tests.pages.marshal_states import marshal_page
+from tests.pages.rebalance import rebalance_page
 from tests.search.simulation.named.page import symptoms_page
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "assignor-speed.md": assignor_speed_page,
@@ -33,7 +33,3 @@ def write() -> None:
     """Write every generated page."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write()

@@ -12,8 +12,6 @@ from kgroup.codes import ErrorCode, error_name, is_retriable
 from kgroup.machine.reactions import GROUP_APIS, OTHER_APIS, REACTIONS, Reaction
 from kgroup.machine.rows import Row
 
-__all__ = ["diagram", "errors_page", "every_row", "plain_rows"]
-
 _INTRO: Final = """\
 # What is done about error codes
 

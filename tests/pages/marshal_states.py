@@ -6,11 +6,9 @@ Never: adds a fact the rows do not hold; a test compares the page with `docs/`.
 
 from collections.abc import Iterator
 
-from kgroup.machine.describe import diagram, every_row, plain_rows
 from kgroup.marshal.admission import ADMISSION_ROWS
 from kgroup.marshal.key_rows import KEY_ROWS, KeyPhase
-
-__all__ = ["marshal_page"]
+from tests.pages.errors import diagram, every_row, plain_rows
 
 _INTRO = """\
 # How a member owns a partition in Marshal mode

@@ -12,8 +12,6 @@ from typing import Generic, TypeVar
 from kgroup.machine.rows import Table
 from kgroup.values import dataclass
 
-__all__ = ["Expectation", "findings"]
-
 S = TypeVar("S", bound=Enum)
 T = TypeVar("T", bound=Enum)
 G = TypeVar("G", bound=Enum)

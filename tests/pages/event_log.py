@@ -11,11 +11,9 @@ from dataclasses import MISSING, fields
 from enum import Enum
 from typing import Final, get_args
 
-from kgroup.audit.oracles.promises import PROMISES, Promise, kinds_of
+from kgroup.audit.oracles.promises import PROMISES, Promise
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind
 from kgroup.journal.events import EVENT_CLASSES, Entry, Event, Source
-
-__all__ = ["event_log_page"]
 
 _HEAD: Final = """\
 # The event log
@@ -96,7 +94,7 @@ def event_log_page() -> str:
 def _promise(promise: Promise) -> str:
     """Return the promise's row: its oracles, their events, and what is judged elsewhere."""
     judges = ", ".join(f"`{oracle.__name__}`" for oracle in promise.oracles)
-    every = [kinds_of(oracle) for oracle in promise.oracles]
+    every = [getattr(oracle, "KINDS", None) for oracle in promise.oracles]
     seen = {kind.KIND for kinds in every if kinds is not None for kind in kinds}
     events = "all" if None in every else ", ".join(f"`{kind}`" for kind in sorted(seen))
     cells = (promise.rule, promise.text, judges, events, promise.elsewhere)

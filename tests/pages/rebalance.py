@@ -7,13 +7,11 @@ Never: adds a fact the rows and states do not hold; a test compares the page wit
 from collections.abc import Iterator
 
 from kgroup.machine.claims import HOLDING_ROWS
-from kgroup.machine.describe import diagram, every_row, plain_rows
 from kgroup.membership.coordinator import COORDINATOR_ROWS
 from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.states import FACTS
 from kgroup.types import MemberState
-
-__all__ = ["rebalance_page"]
+from tests.pages.errors import diagram, every_row, plain_rows
 
 _INTRO = """\
 # How a member rebalances
@@ -108,5 +106,5 @@ def _page() -> Iterator[str]:
     yield "What is done about each error code is on a page of its own: [error codes](errors.md)."
 
 
-def _yes(fact: bool) -> str:  # noqa: FBT001 - a cell of a table
+def _yes(fact: bool) -> str:
     return "yes" if fact else ""

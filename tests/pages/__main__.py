@@ -1,0 +1,5 @@
+"""`python -m tests.pages` writes every generated page."""
+
+from tests.pages import write
+
+write()
