@@ -14,8 +14,6 @@ from kgroup.membership.events import Note, Tell
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember
 
-__all__ = ["is_resumed", "lapse"]
-
 
 def lapse(turn: Turn) -> None:
     """Keep the generation and what is owned, unproved.

@@ -38,8 +38,6 @@ from kgroup.wire.frames import (
 from kgroup.wire.messages import ApiVersionsRequest
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["Connection"]
-
 R = TypeVar("R", bound=Message)
 
 _LAST_CORRELATION_ID: Final = 2**31 - 1

@@ -23,8 +23,6 @@ from anyio.abc import ByteStream, SocketAttribute, SocketStream
 
 from kgroup.wire.frames import FrameSplitter
 
-__all__ = ["DirectStream", "Frames", "Intake", "dial_direct", "on_asyncio", "read_all"]
-
 _RECEIVE: Final = 1024 * 1024
 """Bytes asked of the socket at once: large reads are what makes fetching fast."""
 _NEXT_ADDRESS_AFTER: Final = 0.25

@@ -22,8 +22,6 @@ from kgroup.net.ports import Clock, Notifier
 from kgroup.net.trace import Exchange
 from kgroup.wire.schema import Message
 
-__all__ = ["Line", "Pending"]
-
 R = TypeVar("R", bound=Message)
 
 

@@ -29,8 +29,6 @@ from kgroup.wire.records import (
     iter_batches,
 )
 
-__all__ = ["Chunk", "Segment", "read_chunk"]
-
 
 @dataclass(slots=True, eq=False)
 class Segment:

@@ -17,8 +17,6 @@ from kgroup.errors import CorruptRecordError, DecodeError, UnsupportedCodecError
 from kgroup.offsets.positions import Sought
 from kgroup.types import TopicPartition
 
-__all__ = ["REFETCHES", "asks_again", "stop"]
-
 log = logging.getLogger(__name__)
 
 REFETCHES: Final = 3

@@ -24,8 +24,6 @@ from kgroup.offsets.positions import Sought
 from kgroup.types import Claim, Generation, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Delivery", "TakenRecords"]
-
 
 @dataclass(frozen=True, slots=True)
 class TakenRecords:

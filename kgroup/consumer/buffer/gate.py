@@ -23,8 +23,6 @@ from kgroup.errors import ClosedError, DeserializationError
 from kgroup.net.ports import Clock
 from kgroup.types import Claim
 
-__all__ = ["Gate", "Skipped"]
-
 
 class Gate:
     """Says yes or no, from the latest state.

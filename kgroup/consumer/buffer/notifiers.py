@@ -9,8 +9,6 @@ from dataclasses import field
 from kgroup.net.ports import Notifier
 from kgroup.values import dataclass
 
-__all__ = ["Notifiers"]
-
 
 @dataclass(frozen=True, slots=True)
 class Notifiers:

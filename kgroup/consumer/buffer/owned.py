@@ -29,8 +29,6 @@ from kgroup.types import Claim, TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.messages import PartitionData
 
-__all__ = ["Changes", "Heard", "Hold", "Owned", "OwnedPartitions", "Replica"]
-
 
 @dataclass(frozen=True, slots=True)
 class Replica:

@@ -21,8 +21,6 @@ from kgroup.net.verdict import refusal
 from kgroup.types import Subscription, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["TopicWatch"]
-
 log = logging.getLogger(__name__)
 
 _WARN_AFTER: Final = 5.0

@@ -20,8 +20,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("reading to Arrow", "arrow") from error
 
-__all__ = ["record_batch"]
-
 _HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _SCHEMA: Final = pa.schema(
     [

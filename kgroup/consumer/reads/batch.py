@@ -24,8 +24,6 @@ from kgroup.types import Claim, Generation, TopicPartition
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Batch"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

@@ -22,8 +22,6 @@ from kgroup.offsets.ledger import Handout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowIterator", "BatchIterator", "RecordIterator"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

@@ -16,8 +16,6 @@ from kgroup.consumer.buffer.delivery import Delivery
 from kgroup.offsets.ledger import Handout
 from kgroup.values import dataclass
 
-__all__ = ["READER", "Read", "count_handled", "note_read", "read_for_nobody"]
-
 READER: Final[ContextVar[object]] = ContextVar("kgroup_reader", default=None)
 """In whose name the present task reads and closes: a thread, None for the task itself."""
 

@@ -17,8 +17,6 @@ from kgroup.consumer.reads.record import RECORD, Formats, Record
 from kgroup.errors import ArgumentError, ClosedError, DeserializationError
 from kgroup.types import TopicPartition
 
-__all__ = ["Polling"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

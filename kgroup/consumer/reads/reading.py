@@ -26,8 +26,6 @@ from kgroup.offsets.ledger import Handout
 from kgroup.types import Claim, DoneAt, TopicPartition
 from kgroup.values import dataclass
 
-__all__ = ["Pace", "Reading", "Wanted"]
-
 Wanted = Collection[TopicPartition] | None
 """The partitions a read is about, None for all."""
 

@@ -15,8 +15,6 @@ from kgroup.types import Claim, DeserializeErrorPolicy, TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.records import Headers, RecordFields, TimestampType
 
-__all__ = ["RECORD", "Deserializer", "Formats", "Record", "raw"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")
