@@ -174,7 +174,7 @@ async def test_an_older_version_that_names_a_throttle_asks_for_no_silence(
     assert anyio.current_time() == pytest.approx(0)
 
 
-async def test_a_throttle_does_not_use_up_the_time_of_those_who_wait(
+async def test_a_throttle_does_not_use_up_the_time_of_waiting_callers(
     broker: ScriptedBroker,
 ) -> None:
     broker.once(

@@ -212,7 +212,7 @@ def kept_on_the_way(explained: int, kept: int) -> bool:
     "The application seeks back, and commits p@4.",
     "One request speaks for both, with the latest: it is as if p@6 had been accepted before.",
 )
-def told_with_a_later_commit(later: frozenset[int], stored: Collection[int | None]) -> bool:
+def reported_with_a_later_commit(later: frozenset[int], stored: Collection[int | None]) -> bool:
     return not later.isdisjoint(stored)
 
 
@@ -323,7 +323,9 @@ def paused_meanwhile(claim: Claim, paused: Container[tuple[Claim, PauseCause]]) 
     "A later one takes a partition away.",
     "on_assigned returns, or on_revoked waits for the listener: nothing is served any more.",
 )
-def taken_before_it_was_told(tp: TopicPartition, given: frozenset[TopicPartition] | None) -> bool:
+def taken_before_it_was_assigned(
+    tp: TopicPartition, given: frozenset[TopicPartition] | None
+) -> bool:
     return given is not None and tp not in given
 
 

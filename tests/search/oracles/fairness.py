@@ -169,7 +169,7 @@ def _paused(turns: _Turns, event: Paused | Resumed) -> None:
 def _taken(turns: _Turns, event: GenerationEntered) -> None:
     """Expect nothing of what the round took away."""
     turns.given = given = frozenset(event.assignment)
-    taken = excuses.taken_before_it_was_told
+    taken = excuses.taken_before_it_was_assigned
     for claim in [claim for claim in turns.held if taken(claim.tp, given)]:
         del turns.held[claim]
         turns.waiting.pop(claim, None)
@@ -184,7 +184,7 @@ def _owned(turns: _Turns, event: OwnershipStep) -> None:
                 turns.paused.pop((claim, cause), None)
         elif event.phase is Phase.END:
             by_hand = event.generation_id is None
-            if by_hand or not excuses.taken_before_it_was_told(claim.tp, turns.given):
+            if by_hand or not excuses.taken_before_it_was_assigned(claim.tp, turns.given):
                 turns.held[claim] = None
     for waited in turns.waiting.values():
         waited.most = max(waited.most, len(turns.held))

@@ -116,7 +116,7 @@ class TrueOutcomes:
         reached = any(offset is not None and offset >= step.offset for offset in since)
         if step.stage is not CommitStage.OK or not self._truth or reached:
             return ()
-        if excuses.told_with_a_later_commit(self._newer(entry.source, step), since):
+        if excuses.reported_with_a_later_commit(self._newer(entry.source, step), since):
             return ()
         text = (
             f"{tp}: {entry.source} was told that commit {step.commit_id} of {step.offset} was "

@@ -77,8 +77,8 @@ class PollGap:
             self._faults.observe(entry)
             if isinstance(event, MemberStarted) and event.rebalance_timeout is not None:
                 interval = event.max_poll_interval
-                told = event.rebalance_timeout if interval is None else interval
-                self._applications[entry.source] = _Application(told)
+                limit = event.rebalance_timeout if interval is None else interval
+                self._applications[entry.source] = _Application(limit)
             return ()
         here = self._applications.get(entry.source)
         if here is None:

@@ -31,17 +31,17 @@ class OnlyLeadersAssign:
 
     APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
-    __slots__ = ("_told",)
+    __slots__ = ("_answers",)
 
     def __init__(self) -> None:
-        self._told: dict[Source, Entry] = {}
+        self._answers: dict[Source, Entry] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         event = entry.event
         if isinstance(event, AnswerReceived):
             if event.api is ApiKey.JOIN_GROUP and not event.error:
-                self._told[entry.source] = entry
+                self._answers[entry.source] = entry
         elif isinstance(event, GenerationEntered):
             if event.leader and not self._leads(entry.source):
                 return self._found(entry, "counts as the leader of")
@@ -62,11 +62,11 @@ class OnlyLeadersAssign:
         return ()
 
     def _answer(self, source: Source) -> AnswerReceived | None:
-        told = self._told.get(source)
-        if told is None:
+        answer = self._answers.get(source)
+        if answer is None:
             return None
-        assert isinstance(told.event, AnswerReceived)
-        return told.event
+        assert isinstance(answer.event, AnswerReceived)
+        return answer.event
 
     def _leads(self, source: Source) -> bool:
         answer = self._answer(source)
@@ -77,10 +77,10 @@ class OnlyLeadersAssign:
         return answer is not None and answer.skip_assignment is True
 
     def _found(self, entry: Entry, what: str) -> tuple[Violation, ...]:
-        told = self._told[entry.source]
+        answer = self._answers[entry.source]
         answer = self._answer(entry.source)
         assert answer is not None
         text = (
             f"{entry.source} {what} generation {answer.generation_id}, which {answer.leader} leads"
         )
-        return (Violation("T3", text, (told, entry)),)
+        return (Violation("T3", text, (answer, entry)),)

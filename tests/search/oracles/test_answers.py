@@ -218,7 +218,7 @@ def test_s9_a_join_that_gives_an_id_settles_what_was_refused_before():
     assert log.rules(MemberIds()) == []
 
 
-def test_s9_whoever_left_may_come_back_as_anybody():
+def test_s9_a_member_that_left_may_come_back_as_anybody():
     log = joined()
     log.beat(ILLEGAL_GENERATION, generation=5)
     log.sent(ApiKey.LEAVE_GROUP)
@@ -259,7 +259,7 @@ def test_s9_a_generation_refused_after_the_next_was_joined_decides_nothing():
     "out",
     [MemberState.UNSUBSCRIBED, MemberState.LEAVING, MemberState.LEFT, MemberState.DORMANT],
 )
-def test_s9_whoever_is_out_of_the_group_may_come_back_as_anybody(out):
+def test_s9_a_member_out_of_the_group_may_come_back_as_anybody(out):
     log = joined()
     log.beat(ILLEGAL_GENERATION, generation=5)
     log.state(MemberState.LEAVING, out, "leave ended")
@@ -281,7 +281,7 @@ def test_s9_the_late_answer_to_a_join_given_up_gives_nobody_an_id():
 # -- T3 ------------------------------------------------------------------------------------
 
 
-def told(log: Log, *, leader: str, skip: bool | None = None) -> None:
+def leader_named(log: Log, *, leader: str, skip: bool | None = None) -> None:
     number = log.sent(JOIN, generation=None)
     log.write(
         AnswerReceived(
@@ -301,7 +301,7 @@ def told(log: Log, *, leader: str, skip: bool | None = None) -> None:
 def test_t3_a_leader_assigns_and_a_follower_sends_an_empty_sync():
     for leader, assignments in (("id", 3), ("other", 0)):
         log = Log()
-        told(log, leader=leader, skip=False)
+        leader_named(log, leader=leader, skip=False)
         log.sent(SYNC, generation=5, assignments=assignments)
         log.enter(5, leader=leader == "id")
         assert log.rules(OnlyLeadersAssign()) == []
@@ -310,22 +310,22 @@ def test_t3_a_leader_assigns_and_a_follower_sends_an_empty_sync():
 def test_t3_a_leader_that_is_to_skip_the_assignment_leads_but_sends_none():
     for assignments, expected in ((0, []), (3, ["T3"])):
         log = Log()
-        told(log, leader="id", skip=True)
+        leader_named(log, leader="id", skip=True)
         log.sent(SYNC, generation=5, assignments=assignments)
         log.enter(5, leader=True)
         assert log.rules(OnlyLeadersAssign()) == expected
 
 
-def test_t3_a_restarted_leader_that_is_told_its_former_id_and_assigns_is_found():
+def test_t3_a_restarted_leader_that_hears_its_former_id_and_assigns_is_found():
     log = Log()
-    told(log, leader="former id")
+    leader_named(log, leader="former id")
     log.sent(SYNC, generation=5, assignments=3)
     assert log.rules(OnlyLeadersAssign()) == ["T3"]
 
 
 def test_t3_a_follower_that_counts_as_leader_is_found():
     log = Log()
-    told(log, leader="former id")
+    leader_named(log, leader="former id")
     log.enter(5, leader=True)
     assert log.rules(OnlyLeadersAssign()) == ["T3"]
 

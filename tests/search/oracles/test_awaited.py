@@ -45,7 +45,7 @@ def refused(log: Log, beat: int, code: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
-def test_what_a_heartbeat_of_the_generation_before_is_told_decides_nothing(
+def test_the_answer_to_a_heartbeat_of_the_generation_before_decides_nothing(
     code: int, rule: str
 ) -> None:
     # 1. A heartbeat is refused, slowly; 2. the coordinator dies, and its successor has the member
@@ -69,7 +69,7 @@ def test_of_two_heartbeats_on_their_way_the_later_one_is_awaited(code: int, rule
 
 
 @pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
-def test_what_a_heartbeat_of_a_generation_that_was_lost_is_told_decides_nothing(
+def test_the_answer_to_a_heartbeat_of_a_lost_generation_decides_nothing(
     code: int, rule: str
 ) -> None:
     # 1. A process stands still, JoinGroup and a heartbeat are out; 2. it wakes, and its lease is
@@ -84,7 +84,7 @@ def test_what_a_heartbeat_of_a_generation_that_was_lost_is_told_decides_nothing(
 
 @pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
 @pytest.mark.parametrize("cause", ["lease expired", "generation stale", "coordinator lost"])
-def test_what_a_commit_is_told_whose_generation_was_lost_amid_a_revocation_decides_nothing(
+def test_the_answer_to_a_commit_of_a_generation_lost_amid_a_revocation_decides_nothing(
     cause: str, code: int, rule: str
 ) -> None:
     """1. on_revoked runs, and a commit is out; 2. the process stands still, and wakes beyond its
@@ -101,11 +101,11 @@ def test_what_a_commit_is_told_whose_generation_was_lost_amid_a_revocation_decid
 
 @pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
 @pytest.mark.parametrize(
-    ("told", "lost"),
+    ("answered", "lost"),
     [(NOT_AVAILABLE, True), (NOT_COORDINATOR, True), (TIMED_OUT, True), (LOADING, False)],
 )
 def test_what_a_coordinator_says_of_the_member_after_it_was_lost_decides_nothing(
-    told: int, lost: bool, code: int, rule: str
+    answered: int, lost: bool, code: int, rule: str
 ) -> None:
     """1. JoinGroup and a heartbeat are out, on a connection each; 2. the coordinator moves, and the
     process stands still; 3. it wakes, and hears that the coordinator of JoinGroup is none: it gives
@@ -113,13 +113,13 @@ def test_what_a_coordinator_says_of_the_member_after_it_was_lost_decides_nothing
     log = joined()
     log.state(STABLE, JOINING, "coordinator known")
     beat, join = log.sent(BEAT, generation=5), log.sent(JOIN, generation=None)
-    log.answered(JOIN, join, told, generation=-1, member_id="id")
+    log.answered(JOIN, join, answered, generation=-1, member_id="id")
     assert refused(log, beat, code) == ([] if lost else [rule])
 
 
 @pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
 @pytest.mark.parametrize("cause", ["coordinator lost", "rebalance signalled"])
-def test_who_loses_its_coordinator_with_a_connection_awaits_nothing_of_it(
+def test_a_member_that_loses_its_coordinator_with_a_connection_awaits_nothing_of_it(
     cause: str, code: int, rule: str
 ) -> None:
     # 1. JoinGroup and a heartbeat are out; 2. the connection of JoinGroup ends; 3. the heartbeat
@@ -153,7 +153,7 @@ def test_an_answer_to_the_join_is_awaited_also_when_the_generation_is_lost(code:
 
 @pytest.mark.parametrize("out", [MemberState.UNSUBSCRIBED, MemberState.DORMANT])
 @pytest.mark.parametrize("what", ["heartbeat", "commit"])
-def test_t2_whoever_is_out_of_the_group_has_no_id_that_could_be_fenced(
+def test_t2_a_member_out_of_the_group_has_no_id_that_could_be_fenced(
     what: str, out: MemberState
 ) -> None:
     for goes, expected in ((True, []), (False, ["T2"])):
@@ -191,7 +191,7 @@ def fenced_commit(generation: int) -> CommitStep:
     )
 
 
-def told_late(code: int) -> Log:
+def heard_late(code: int) -> Log:
     """Have a heartbeat refused whose generation is lost: it moves nothing."""
     log = joined()
     beat = log.sent(BEAT, generation=5)
@@ -202,18 +202,18 @@ def told_late(code: int) -> Log:
 
 @pytest.mark.parametrize("code", [STALE, FENCED])
 @pytest.mark.parametrize(("member_id", "expected"), [("id", []), (None, ["S9"])])
-def test_s9_who_is_told_late_of_another_generation_or_process_joins_under_its_id(
+def test_s9_a_member_that_hears_late_of_another_generation_joins_under_its_id(
     code: int, member_id: str | None, expected: list[str]
 ) -> None:
     """Else an instance that another process has would be taken back (KIP-345)."""
-    log = told_late(code)
+    log = heard_late(code)
     log.issue(member_id)
     assert log.rules(MemberIds()) == expected
 
 
 @pytest.mark.parametrize("why", ["unknown", "out", "commit", "state", "joined"])
-def test_s9_who_has_a_reason_of_its_own_to_drop_its_id_may(why: str) -> None:
-    log = told_late(FENCED)
+def test_s9_a_member_with_a_reason_of_its_own_may_drop_its_id(why: str) -> None:
+    log = heard_late(FENCED)
     if why == "unknown":
         log.answered(JOIN, log.sent(JOIN, generation=None), UNKNOWN)
     elif why == "out":

@@ -24,7 +24,7 @@ def test_b1_a_call_inside_a_call_is_found():
     assert rules(history) == ["B1"]
 
 
-def test_b1_a_change_that_is_told_twice_is_found():
+def test_b1_a_change_that_is_reported_twice_is_found():
     history, member = one_member(0)
     for stage in (CallbackStage.ENTER, CallbackStage.EXIT):
         member.write(call(stage, 1))
@@ -167,7 +167,7 @@ def test_b1_what_is_given_back_at_the_end_may_have_been_added_by_the_last_round(
     assert judge([TakenBeforeAdded()], history.entries) == ()
 
 
-def test_b1_what_an_earlier_eager_round_added_may_be_told_and_lost_in_the_next_one():
+def test_b1_what_an_earlier_eager_round_added_may_be_reported_and_lost_in_the_next_one():
     """1. A listener runs; 2. a round adds t-1, on_assigned waits; 3. that is lost, and on_lost
     waits, too; 4. a round without t-1 is entered; 5. the listener returns: both are called."""
     for late, expected in ((True, []), (False, ["B1"])):

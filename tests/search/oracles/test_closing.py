@@ -99,7 +99,7 @@ def test_l7_the_late_answer_to_a_join_given_up_names_an_id_that_has_left():
     assert rules(log) == []
 
 
-def test_l7_who_joins_again_after_leaving_has_to_leave_again():
+def test_l7_a_member_that_joins_again_after_leaving_has_to_leave_again():
     log = member()
     log.sent(ApiKey.LEAVE_GROUP)
     log.join()
@@ -110,7 +110,7 @@ def test_l7_who_joins_again_after_leaving_has_to_leave_again():
 @pytest.mark.parametrize(
     ("before", "expected"), [(MemberState.FINDING, []), (MemberState.STABLE, ["L7"])]
 )
-def test_l7_who_does_not_poll_leaves_unless_the_coordinator_is_lost(before, expected):
+def test_l7_a_member_that_does_not_poll_leaves_unless_the_coordinator_is_lost(before, expected):
     log = member()
     log.state(before, MemberState.DORMANT, "poll interval over")
     log.write(CloseAsked(5.0), MemberStopped("closed"))
@@ -135,7 +135,7 @@ def test_l7_a_member_that_a_commit_tells_of_its_removal_need_not_leave(code, exp
 @pytest.mark.parametrize(
     ("code", "expected"), [(25, []), (82, []), (22, ["L7"]), (27, ["L7"]), (0, ["L7"])]
 )
-def test_l7_who_hears_from_its_sync_that_it_was_removed_has_nothing_to_tell(code, expected):
+def test_l7_a_member_that_hears_from_its_sync_of_its_removal_has_nothing_to_say(code, expected):
     # 1. JoinGroup is answered; 2. SyncGroup hears that the member is unknown: it drops its id, and
     # joins anew; 3. it is closed before that is answered. Of another generation it keeps its id.
     log = Log()

@@ -150,7 +150,7 @@ def test_c7_a_new_owner_that_reads_less_than_was_acknowledged_is_found(offset: i
     assert rules(history) == ["C7"]
 
 
-def test_c7_who_is_out_of_its_generation_reads_nothing_any_more():
+def test_c7_a_member_out_of_its_generation_reads_nothing_any_more():
     # 1. it asks, and stands still; 2. the next owner commits; 3. it wakes up without a lease, and
     # the answer comes: what it is told of is no new owner's.
     for generation, expected in ((None, []), (2, ["C7"])):

@@ -143,7 +143,7 @@ def test_k2_a_group_is_not_at_rest_while_somebody_joins(joins: bool, broken: lis
     assert [found.rule for found in judge([FewRounds()], history.entries)] == broken
 
 
-def test_k2_who_is_killed_does_not_join_any_more():
+def test_k2_a_killed_member_does_not_join_any_more():
     history, member = one_member(0)
     history.wait(3.0)
     newcomer = history.member("b")

@@ -112,7 +112,7 @@ def test_s3_there_is_no_lease_before_the_first_answered_heartbeat_and_after_a_lo
         (Cause.GENERATION_STALE, 0.0, ["S3"]),
     ],
 )
-def test_s3_who_cannot_read_its_assignment_loses_what_it_had_and_stays_a_member(
+def test_s3_a_member_that_cannot_read_its_assignment_loses_what_it_had_and_stays(
     cause: Cause, wait: float, expected: list[str]
 ) -> None:
     """1. A heartbeat is answered; 2. what the round assigns cannot be read: all is lost, but not

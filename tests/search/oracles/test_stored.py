@@ -112,7 +112,7 @@ def test_c3_what_an_administrator_stores_begins_a_new_line():
     assert log.rules(StoredCommits()) == []
 
 
-def test_c3_by_what_members_were_told_a_move_allows_a_decrease_that_comes_later():
+def test_c3_by_what_members_heard_a_move_allows_a_decrease_that_comes_later():
     log = Log()
     for number, (offset, move) in enumerate(((5, None), (7, 2), (3, None))):
         log.commit(ASKED, offset, number=number)

@@ -117,12 +117,12 @@ def test_l10_what_is_fetched_after_a_partition_was_resumed_waits_again():
 
 
 @pytest.mark.parametrize(
-    ("told_of", "given", "expected"),
+    ("reported", "given", "expected"),
     [(1, (T0, T1), []), (1, (T0, T1, T2), ["L10"]), (None, (T0, T1), ["L10"])],
     ids=["taken away", "kept", "assigned by hand since"],
 )
 def test_l10_what_a_round_takes_away_before_on_assigned_has_returned_is_not_starved(
-    told_of: int | None, given: tuple[TopicPartition, ...], expected: list[str]
+    reported: int | None, given: tuple[TopicPartition, ...], expected: list[str]
 ) -> None:
     # 1. The listener is slow to hear of a generation; 2. a later one takes a partition away: it is
     # handed out no more; 3. on_assigned returns, and the revocation waits behind further calls.
@@ -130,7 +130,7 @@ def test_l10_what_a_round_takes_away_before_on_assigned_has_returned_is_not_star
     log.enter(2, *given)
     log.write(
         OwnershipStep(
-            kind=ChangeKind.ASSIGNED, phase=Phase.END, claims=(C0, C1, C2), generation_id=told_of
+            kind=ChangeKind.ASSIGNED, phase=Phase.END, claims=(C0, C1, C2), generation_id=reported
         )
     )
     log.write(*(FetchAnswered(claim, 0, 100) for claim in (C0, C1, C2)))
@@ -233,7 +233,7 @@ def test_d8_a_jump_after_an_offset_out_of_range_is_found():
 
 
 @pytest.mark.parametrize("move", PositionMove)
-def test_d8_a_jump_that_is_told_is_none(move):
+def test_d8_a_jump_that_is_reported_is_no_breach(move):
     log = Log()
     log.write(OffsetRead(C0, 3), FetchIssued(C0, 3), FetchAnswered(C0, 3, 3, 1))
     log.write(PositionMoved(C0, 8, move), FetchIssued(C0, 8))
@@ -247,7 +247,7 @@ def test_d8_an_answer_to_a_fetch_before_a_move_moves_nothing():
     assert log.rules(NoSilentJump()) == []
 
 
-def test_d8_the_first_fetch_of_a_claim_whose_beginning_was_not_told_is_believed():
+def test_d8_the_first_fetch_of_a_claim_whose_beginning_was_not_reported_is_believed():
     log = Log()
     log.write(OffsetRead(C0, None), FetchIssued(C0, 4), FetchIssued(C0, 4))
     assert log.rules(NoSilentJump()) == []
