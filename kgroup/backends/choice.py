@@ -54,9 +54,10 @@ def _classic(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBacke
 
 
 def outliving(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
-    """Coordinate by the classic protocol; what is owned outlives the lease, without being read.
+    """Coordinate by the classic protocol; a member keeps what it owns when its lease is over.
 
-    As clients do that give up partitions when the coordinator says so, and not before.
+    It hands out nothing then. Clients do so that give up partitions only when the coordinator
+    says that they are lost.
     """
     settings = replace(config.membership(), outlives_lease=True)
     return _member(config, settings, cluster, sink)

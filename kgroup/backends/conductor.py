@@ -1,7 +1,7 @@
 """The conductor: the only writer of a member's value, whichever machine makes it.
 
 Decides: nothing about the group; it steps the machine, wakes it at its next deadline, and hands
-what its steps want done to a effects.
+what its steps want done to the effects' runner.
 Never: changes the value other than through `step`; never awaits inside `apply`; never knows what
 an effect is, but for the two that end the membership.
 

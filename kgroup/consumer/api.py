@@ -1151,6 +1151,6 @@ class Consumer(ReadingCalls[K, V], OffsetCalls, LogCalls, GroupCalls):
         )
 
     def coordinate_by(self, coordination: Coordination) -> Self:
-        """Have another backend than the classic one coordinate the group; before entering."""
+        """Have this backend coordinate the group, not the one of the options; before entering."""
         self._coordination = coordination
         return self

@@ -28,7 +28,7 @@ class Lease:
         margin: seconds taken off for clocks and scheduling.
         confirmed_at: A, None before the first answered heartbeat.
         synced_at: B, None before the first answered JoinGroup.
-        lapsed: over by the clock, and no coordinator has been heard of the membership since.
+        lapsed: whether it is over by the clock, and no coordinator has answered since.
     """
 
     session_timeout: float

@@ -188,11 +188,12 @@ def _send_sync(turn: Turn) -> None:
 
 
 def _adopt(turn: Turn) -> None:
-    leadership.stand(turn)
+    resumed = is_resumed(turn.member)
+    if not resumed:
+        leadership.stand(turn)
     member = turn.member
     generation = member.identity.generation
     assert generation is not None
-    resumed = is_resumed(member)
     assigned = turn.assigned
     wanted = member.wishes.topics or frozenset()
     usable = frozenset(tp for tp in assigned if tp.topic in wanted)
@@ -214,7 +215,7 @@ def _adopt(turn: Turn) -> None:
             unsettled=False,
             completed=member.round.completed + (not resumed),
             attempts=0,
-            unheard=unheard_topics(member, assigned),
+            unheard=member.round.unheard if resumed else unheard_topics(member, assigned),
             remembered=None,
         )
     )
@@ -222,7 +223,7 @@ def _adopt(turn: Turn) -> None:
     turn.member = replace(turn.member, memory=memory_of(generation.protocol_name, turn.user_data))
     if added or not resumed:
         turn.call_listener(ChangeKind.ASSIGNED, added=added)
-    if asks_anew(member, assigned):
+    if not resumed and asks_anew(member, assigned):
         owe_round(turn)
     owe_unheard(turn)
     tell_group(turn)

@@ -4,9 +4,9 @@ Decides: what is kept of a membership that may still stand, and how its assignme
 Never: hands anything out; that needs the lease, which SyncGroup's answer and a heartbeat renew.
 
 1. The coordinator's broker is away for longer than the session; 2. it comes back, loads the group,
-and begins each session anew; 3. who asks under the generation is answered as before. A member that
-asks for a new round instead gives up what it may keep. What it has handed out it may still commit:
-a coordinator that has given its partitions away refuses the generation.
+and begins each session anew; 3. the member asks under its generation, and is answered as before. A
+member that asks for a new round instead gives up what it may keep. Records that were handed out may
+still be committed: a coordinator that has given the partitions away refuses the generation.
 """
 
 from kgroup.frozen import replace
@@ -21,8 +21,8 @@ def lapse(turn: Turn) -> None:
     The heartbeat that is out counts no more: it may be answered by a coordinator that is loading.
     """
     member = turn.member
-    turn.give_up(member.heartbeat)
     turn.put_identity(replace(member.identity, synced=False))
+    turn.give_up(member.heartbeat)
     turn.put_lease(member.lease.lapse())
     turn.member = replace(turn.member, heartbeat=None)
     names = ", ".join(str(tp) for tp in sorted(member.holdings.partitions))

@@ -267,7 +267,7 @@ def _synced(turn: Turn, answer: SyncGroupResponse) -> Trigger | None:
     turn.cause = Cause.ASSIGNED
     meant = answer.protocol_type in (None, PROTOCOL_TYPE)
     if not meant or answer.protocol_name not in (None, generation.protocol_name):
-        return Trigger.REJOIN_ASKED
+        return Trigger.GENERATION_LOST_IN_ROUND if member.lease.lapsed else Trigger.REJOIN_ASKED
     try:
         read = decode_assignment(answer.assignment)
     except DecodeError as error:

@@ -1,7 +1,8 @@
 """A TCP connection on asyncio without a task switch per write and per read.
 
-Decides: bytes that arrive are received where they stay, and looked at in the step that reads them
-off the socket; a frame is written by whoever has it, as long as the socket takes it.
+Decides: bytes that arrive are received straight into the frame they belong to, and looked at in the
+step that reads them off the socket; a frame is written in the step that has it, as long as the
+socket takes it.
 Never: knows requests; holds back an error: the end and its reason are raised by `pump`,
 `receive` and `send`.
 
@@ -15,13 +16,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
 from itertools import zip_longest
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import anyio
 import anyio.lowlevel
 from anyio.abc import ByteStream, SocketAttribute, SocketStream
 
 from kgroup.wire.frames import FrameSplitter
+
+T = TypeVar("T")
 
 _RECEIVE: Final = 1024 * 1024
 """Bytes asked of the socket at once: large reads are what makes fetching fast."""
@@ -110,9 +113,9 @@ class DirectStream(asyncio.BufferedProtocol, ByteStream):
             BrokenResourceError, ClosedResourceError: it broke, or was closed here.
             Exception: what `intake` has raised; it is not called again.
         """
-        self._intake, self._piece = intake, None
+        self._intake = intake
         while self._kept:
-            intake.feed(self._kept.popleft())
+            self._guarded(intake.feed, self._kept.popleft())
         self._resume()
         while not self._is_over():
             await self._next_move()
@@ -185,12 +188,18 @@ class DirectStream(asyncio.BufferedProtocol, ByteStream):
             if len(self._kept) >= _KEPT and self._transport is not None:
                 self._transport.pause_reading()
             self._wake()
-        elif self._failure is None:
-            try:
-                self._intake.filled(nbytes)
-            except Exception as error:  # noqa: BLE001 - raised by `pump`
-                self._failure = error
-                self._wake()
+        else:
+            self._guarded(self._intake.filled, nbytes)
+
+    def _guarded(self, take: Callable[[T], None], what: T) -> None:
+        """Have the intake take something, unless it has raised before."""
+        if self._failure is not None:
+            return
+        try:
+            take(what)
+        except Exception as error:  # noqa: BLE001 - raised by `pump`
+            self._failure = error
+            self._wake()
 
     def eof_received(self) -> bool:
         """Note the end of the other side; this one is closed by its owner."""

@@ -27,7 +27,7 @@ _LARGE: Final = 4096
 _LARGE_SHARE: Final = 8
 """A piece is kept as it came only if what came with it is at most this many times its size."""
 _REUSED: Final = 16 * 1024
-"""Bytes of the buffer that is used again; a frame that lacks as many gets room of its own."""
+"""Bytes of the buffer that is used again. A frame that needs as many more has its own room."""
 _AHEAD: Final = 16 * 1024 * 1024
 """Most bytes of room for what was announced and has not come."""
 
@@ -76,7 +76,7 @@ class FrameSplitter:
         self._large: list[memoryview | bytearray] = []
         self._small = bytearray()  # what comes after all in `_large`
         self._reused: memoryview | None = None
-        self._own: memoryview | None = None  # room for what comes after all in both
+        self._own: memoryview | None = None  # room of the frame; comes after `_small`
         self._own_filled = 0
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[memoryview]:
@@ -150,12 +150,12 @@ class FrameSplitter:
         return [self._join(own).toreadonly()]
 
     def _begin_own(self) -> None:
-        head = b"".join((*self._large, self._small))
-        if len(head) > _REUSED:  # of a frame larger than `_AHEAD`: joined when it is whole
-            head = b""
-        else:
+        head = b""
+        if sum(map(len, self._large)) + len(self._small) <= _REUSED:
+            head = b"".join((*self._large, self._small))
             self._large.clear()
             self._small.clear()
+        # Else it is a frame larger than `_AHEAD`, which is joined once, when it is whole.
         self._own = memoryview(bytearray(len(head) + min(self._missing, _AHEAD)))
         self._own[: len(head)] = head
         self._own_filled = len(head)

@@ -47,6 +47,29 @@ async def test_single_records_come_in_order() -> None:
         assert seen == [(offset, b"%d" % offset, A) for offset in range(25)]
 
 
+async def test_two_tasks_on_one_loop_over_records_mix_no_positions() -> None:
+    shelf = Shelf(t=2)
+    async with by_hand(shelf, A, B) as stage:
+        records = aiter(stage.consumer)
+        found: list[tuple[TopicPartition, int]] = []
+
+        async def take(then: TopicPartition | None) -> None:
+            record = await anext(records)
+            found.append((record.tp, record.offset))
+            if then is not None:
+                shelf.fill(then, 1)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(take, B)
+            tasks.start_soon(take, B)
+            await anyio.sleep(1)
+            shelf.fill(A, 1)
+        assert (A, 0) in found
+        await stage.consumer.commit()
+        done = {tp: each.offset for tp, each in (await stage.consumer.committed()).items() if each}
+        assert done == {tp: offset + 1 for tp, offset in found}
+
+
 async def test_values_and_columns_are_the_same_records() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 12, per_batch=5)

@@ -4,7 +4,8 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.machine.reactions import Reaction
-from kgroup.membership.events import CommitRejected, Note, Tell, Tick
+from kgroup.membership.events import CommitRejected, MetadataChanged, Note, Tell, Tick
+from kgroup.membership.group_description import Remembered
 from kgroup.types import ChangeKind, MemberState
 from kgroup.wire.messages import JoinGroupRequest, SyncGroupRequest
 from tests.membership.driver import Driven, partitions, settings
@@ -134,3 +135,24 @@ def test_without_the_option_everything_is_lost_with_the_lease() -> None:
     member.on(Tick())
     assert kinds(member) == [ChangeKind.LOST]
     assert len(member.sent(JoinGroupRequest)) == 3  # for an id, with it, and now
+
+
+def test_a_returned_static_member_owes_no_round_for_topics_that_others_have() -> None:
+    chosen = settings(assignors=("range",), instance="one", outlives=True)
+    topics = frozenset({"t", "u"})
+    before = Remembered(topics, topics, {"t": 4, "u": 4})
+    member = Driven(chosen)
+    member.on(MetadataChanged({"t": 4, "u": 4}))
+    member.subscribe("t", "u")
+    member.found(remembered=before)
+    member.joined()
+    member.synced("t-0")
+    limit = member.member.lease.limit()
+    assert limit is not None
+    member.now = limit
+    member.on(Tick())
+    member.found()
+    member.synced("t-0")
+    member.expect(MemberState.STABLE)
+    assert member.member.unheard() == frozenset()
+    assert member.member.wishes.enforced is None

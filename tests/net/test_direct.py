@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
+import anyio.lowlevel
 import pytest
-from anyio.abc import ByteStream
+from anyio.abc import ByteStream, SocketStream
 
-from kgroup.net.direct import DirectStream
+from kgroup.net.direct import DirectStream, read_all
 from kgroup.net.ports import dial_tcp, os_reason
 
 LIMIT = 10.0
@@ -94,8 +95,25 @@ async def test_what_the_feed_raises_ends_the_pump_and_it_is_not_called_again(
         with pytest.raises(ValueError, match="no"):
             await stream.pump(taken)
         peer.writer.write(b"two")
-        await peer.writer.drain()
+        for _ in range(20):  # turns of the loop, in which it would be read
+            await anyio.lowlevel.checkpoint()
         assert taken.heard == [b"one"]
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_intake_that_refuses_what_was_kept_is_not_called_again(
+    anyio_backend: str,
+) -> None:
+    taken = Taken(ValueError("no"))
+    async with connected() as (stream, peer):
+        peer.writer.write(b"one")
+        await stream.receive(1)
+        peer.writer.write(b"two")
+        for _ in range(20):
+            await anyio.lowlevel.checkpoint()
+        with pytest.raises(ValueError, match="no"):
+            await stream.pump(taken)
+        assert taken.heard == [b"ne"]
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -134,6 +152,48 @@ async def test_a_connection_that_the_peer_resets_ends_the_pump(
         peer.writer.transport.abort()
         with pytest.raises((anyio.BrokenResourceError, anyio.EndOfStream)):
             await stream.pump(Taken())
+
+
+@asynccontextmanager
+async def served(data: bytes, *, ends: bool) -> AsyncIterator[ByteStream]:
+    """Connect to a peer that writes, and then ends the stream or waits."""
+
+    async def serve(peer: SocketStream) -> None:
+        async with peer:
+            await peer.send(data)
+            if not ends:
+                await anyio.sleep_forever()
+
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(listener.serve, serve)
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        with anyio.fail_after(LIMIT):
+            yield await dial_tcp("127.0.0.1", port)
+        tasks.cancel_scope.cancel()
+
+
+async def test_everything_is_given_to_the_intake_until_the_stream_ends() -> None:
+    taken = Taken()
+    async with served(b"abcdefgh", ends=True) as stream:
+        with pytest.raises(anyio.EndOfStream):
+            await read_all(stream, taken)
+        await stream.aclose()
+    assert b"".join(taken.heard) == b"abcdefgh"
+
+
+async def test_reading_ends_when_the_stream_is_closed_here() -> None:
+    async with served(b"abc", ends=False) as stream, anyio.create_task_group() as tasks:
+
+        async def read() -> None:
+            with pytest.raises(anyio.ClosedResourceError):
+                await read_all(stream, Taken())
+
+        tasks.start_soon(read)
+        await anyio.wait_all_tasks_blocked()
+        await stream.aclose()
 
 
 async def test_where_nobody_listens_the_reason_is_that_it_was_refused() -> None:

@@ -96,7 +96,8 @@ class Reading(Life):
     async def __anext__(self) -> _Record:
         """Return the next record, until the consumer is stopped."""
         records = self._records
-        if records is not None and not self._closed:
+        # As there, a loop calls the `getone` of a subclass for each record.
+        if records is not None and not self._closed and type(self).getone is Reading.getone:
             try:
                 return one(await anext(records))
             except StopAsyncIteration:

@@ -191,9 +191,9 @@ class Chunk:
         return taken
 
     def advance(self) -> Segment:
-        """Take the one record that `head().peek()` showed, below the bound; return what it is of.
+        """Take the record that `head().peek()` showed, and return the segment it is from.
 
-        `at` is the offset behind it.
+        It is below the bound; `at` is now the offset behind it.
         """
         segment = self._open
         assert segment is not None

@@ -172,6 +172,7 @@ class Delivery:
         Args:
             owned: whose; it is `ready`.
             handout: the one to go on with: its earlier records count as done. None for a new one.
+                It may be of another claim: two tasks wait in one loop, each for a record.
         """
         chunk = owned.chunks[0]
         epoch = chunk.advance().leader_epoch
@@ -181,7 +182,8 @@ class Delivery:
         if self._hold is not None:
             self.ledger.expose(owned.claim, (behind - 1,))
         if handout is not None:
-            if handout.leader_epoch == epoch and self.ledger.extend(handout, behind):
+            same = handout.claim is owned.claim and handout.leader_epoch == epoch
+            if same and self.ledger.extend(handout, behind):
                 return handout
             self.done(handout)
         self.gate.backend_of(owned.claim).taken(owned.claim)

@@ -26,7 +26,7 @@ async def test_a_commit_outlives_a_coordinator_that_is_away_for_longer_than_a_se
         await away(broker, consumer.commit(), 17.0)
         assert await consumer.committed(A) == 3
         assert (await consumer.getone(A)).offset == 3
-        assert heard.told == [("revoked", set()), ("assigned", {A, B})]
+        assert heard.calls == [("revoked", set()), ("assigned", {A, B})]
 
 
 async def test_what_was_handled_while_the_coordinator_was_away_is_committed() -> None:

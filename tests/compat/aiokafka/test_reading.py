@@ -15,6 +15,7 @@ from aiokafka.structs import ConsumerRecord, TopicPartition
 from kgroup.codes import ErrorCode
 from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.compat.aiokafka.errors import FencedInstanceIdError
+from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import FetchRequest
 from tests.compat.aiokafka.ground import A, B, broker_with, fill, made, offsets, started, until
 
@@ -216,6 +217,45 @@ async def test_readers_of_different_partitions_do_not_disturb_each_other() -> No
             return [(await consumer.getone(tp)).offset for _ in range(20)]
 
         assert [*await asyncio.gather(read(A), read(B))] == [[*range(20)]] * 2
+
+
+async def test_two_reads_of_all_partitions_at_once_mix_no_positions() -> None:
+    broker = broker_with(0)
+    async with started(broker, "t", enable_auto_commit=False) as consumer:
+        await until(lambda: len(consumer.assignment()) == 2)
+        reading = [asyncio.ensure_future(consumer.getone()) for _ in range(2)]
+        await asyncio.sleep(1)
+        fill(broker, A, 1)
+        await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+        fill(broker, B, 1)
+        found = {(record.partition, record.offset) for record in await asyncio.gather(*reading)}
+        assert found == {(0, 0), (1, 0)}
+        await consumer.commit()
+        assert (await consumer.committed(A), await consumer.committed(B)) == (1, 1)
+
+
+async def test_a_loop_calls_the_getone_of_a_subclass_for_each_record() -> None:
+    class Counting(AIOKafkaConsumer):
+        calls = 0
+
+        async def getone(self, *partitions: TopicPartition) -> Any:
+            self.calls += 1
+            return await super().getone(*partitions)
+
+    broker = broker_with(5)
+    consumer = Counting(
+        "t",
+        bootstrap_servers=broker.bootstrap_servers,
+        auto_offset_reset="earliest",
+        ports=virtual_ports(broker.dial),
+    )
+    async with consumer:
+        seen = 0
+        async for _ in consumer:
+            seen += 1
+            if seen == 10:
+                break
+        assert consumer.calls == 10
 
 
 async def test_a_commit_does_not_wait_for_a_read_that_does() -> None:
