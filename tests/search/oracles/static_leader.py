@@ -77,10 +77,10 @@ class OnlyLeadersAssign:
         return answer is not None and answer.skip_assignment is True
 
     def _found(self, entry: Entry, what: str) -> tuple[Violation, ...]:
-        answer = self._answers[entry.source]
+        answered = self._answers[entry.source]
         answer = self._answer(entry.source)
         assert answer is not None
         text = (
             f"{entry.source} {what} generation {answer.generation_id}, which {answer.leader} leads"
         )
-        return (Violation("T3", text, (answer, entry)),)
+        return (Violation("T3", text, (answered, entry)),)
