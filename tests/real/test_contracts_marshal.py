@@ -30,7 +30,7 @@ from tests.contracts.marshal_harness import marshal_backend, marshal_place
 from tests.contracts.order import OrderContract
 from tests.contracts.silence import SilenceContract
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 Contract = Callable[[Stage], Awaitable[None]]
 Outcomes = Mapping[str, Exception | None]

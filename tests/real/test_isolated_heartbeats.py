@@ -13,7 +13,7 @@ from kgroup.types import ChangeKind
 from tests.real.ground import eventually, fresh, lay_ground
 from tests.real.members import CROSSED, ENDING, Member, group_on
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 SESSION = 6.0
 """Seconds; brokers allow no less."""
