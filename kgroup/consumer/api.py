@@ -882,19 +882,23 @@ class OffsetCalls(Life):
         limit = self._config.fetching().request_timeout if timeout is None else timeout
         return await (await self._running()).flow.position(tp, limit)
 
-    def seek(self, tp: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+    def seek(
+        self, tp: TopicPartition, offset: int | OffsetAndMetadata, *, until: int | None = None
+    ) -> None:
         """Go on at an offset, at once; what was fetched ahead is dropped.
 
         Args:
             tp: a partition that is owned.
             offset: the next to hand out; with a leader epoch it is checked against the log
                 before anything is read (KIP-320).
+            until: offset at which reading ends, None for never. Nothing is fetched from there on.
+                Once all partitions are at their ends, loops end, and `getmany` returns at once.
 
         Raises:
             NotOwnedError: the partition is not owned.
-            ArgumentError: the offset is negative or no whole number.
+            ArgumentError: an offset is negative or no whole number.
         """
-        self._entered(running=True).flow.seek(tp, offset)
+        self._entered(running=True).flow.seek(tp, offset, until)
 
     async def seek_to_beginning(
         self, *tps: TopicPartition, timeout: float | None = None

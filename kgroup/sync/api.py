@@ -671,19 +671,23 @@ class OffsetCalls(Life[K, V]):
         found = self._do(partial(self._native.position, tp, timeout=timeout))
         return self._ahead.places().get(tp, found)
 
-    def seek(self, tp: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+    def seek(
+        self, tp: TopicPartition, offset: int | OffsetAndMetadata, *, until: int | None = None
+    ) -> None:
         """Go on at an offset, at once; what was fetched ahead is dropped.
 
         Args:
             tp: a partition that is owned.
             offset: the next to hand out; with a leader epoch it is checked against the log
                 before anything is read (KIP-320).
+            until: offset at which reading ends, None for never. Nothing is fetched from there on.
+                Once all partitions are at their ends, loops end, and `getmany` returns at once.
 
         Raises:
             NotOwnedError: the partition is not owned.
-            ArgumentError: the offset is negative or no whole number.
+            ArgumentError: an offset is negative or no whole number.
         """
-        self._view(partial(self._native.seek, tp, offset), self._ahead.withdraw((tp,)))
+        self._view(partial(self._native.seek, tp, offset, until=until), self._ahead.withdraw((tp,)))
 
     def seek_to_beginning(
         self, *tps: TopicPartition, timeout: float | None = None
@@ -830,7 +834,8 @@ class ReadingCalls(Life[K, V]):
                     return record
             left = limit - (time.monotonic() - began)  # the record was skipped
         if time.monotonic() - began < limit:
-            raise ClosedError("the consumer is closed")
+            self._view(self._native.resume)  # it raises `ClosedError` where that is why
+            raise TimeoutError("no record is left in front of the offsets where reading ends")
         raise TimeoutError(f"no record within {timeout:g} s")
 
     def getmany(

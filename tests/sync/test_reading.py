@@ -199,3 +199,11 @@ def test_questions_about_logs_are_answered() -> None:
         assert consumer.highwater(A) == 3
         assert consumer.seek_to_end(A) == {A: 3}
         assert consumer.offsets_for_times({A: 2**53}) == {A: None}
+
+
+def test_a_loop_ends_where_a_seek_says_that_reading_ends() -> None:
+    with grounded(20) as ground, ground.by_hand(A) as consumer:
+        consumer.seek(A, 2, until=7)
+        assert [record.offset for record in consumer] == [2, 3, 4, 5, 6]
+        with pytest.raises(TimeoutError, match="where reading ends"):
+            consumer.getone()

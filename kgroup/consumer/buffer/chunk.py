@@ -119,6 +119,7 @@ class Chunk:
         error: the error behind its last batch, None without one.
         max_output: most bytes one batch may inflate to.
         bound: offset below which records may be taken, None for all.
+        until: offset at which the chunk ends although more came, None without.
     """
 
     at: int
@@ -129,6 +130,7 @@ class Chunk:
     max_output: int = MAX_OUTPUT
     views: deque[LogBatch] = field(default_factory=deque)
     bound: int | None = None
+    until: int | None = None
     _open: Segment | None = None
 
     def bound_by(self, count: int) -> int:
@@ -205,7 +207,7 @@ class Chunk:
         """Move past the last record taken, over offsets without records."""
         if self._open is not None:
             view = self.views.popleft()
-            self.at = max(self.at, view.next_offset)
+            self.at = max(self.at, min(view.next_offset, self.next_offset))
             self._open = None
         if not self.views:
             self.at = max(self.at, self.next_offset)
@@ -222,7 +224,8 @@ class Chunk:
             self.error, self.next_offset = error, self.at
             return
         kind, epoch = view.timestamp_type, view.leader_epoch
-        self._open = Segment(columns, columns.index_of(self.at), len(columns), kind, epoch)
+        stop = len(columns) if self.until is None else columns.index_of(self.until)
+        self._open = Segment(columns, columns.index_of(self.at), stop, kind, epoch)
 
 
 def read_chunk(
@@ -232,6 +235,7 @@ def read_chunk(
     committed_only: bool,
     check_crcs: bool,
     max_output: int = MAX_OUTPUT,
+    until: int | None = None,
 ) -> Chunk:
     """Read one partition's part of a Fetch answer.
 
@@ -241,6 +245,7 @@ def read_chunk(
         committed_only: whether aborted transactions are left out.
         check_crcs: whether checksums are verified.
         max_output: most bytes one batch may inflate to.
+        until: what lies from this offset on is left out, None to leave out nothing.
     """
     records = _by_itself(data.records or b"")
     chunk = Chunk(at=offset, next_offset=offset, size=len(records), max_output=max_output)
@@ -248,6 +253,8 @@ def read_chunk(
     view = None
     try:
         for view in iter_batches(records):
+            if until is not None and chunk.next_offset >= until:
+                break
             if check_crcs:
                 view.verify()
             else:
@@ -263,6 +270,8 @@ def read_chunk(
             raise _useless(chunk.size, offset, cut_short=view is None)
     except DecodeError as error:
         chunk.error = error
+    if until is not None and chunk.next_offset > until:
+        chunk.next_offset = chunk.until = max(until, offset)
     return chunk
 
 

@@ -101,6 +101,13 @@ class Delivery:
                 raise error.with_traceback(None)
         return None
 
+    def is_over(self, wanted: Collection[TopicPartition] | None) -> bool:
+        """Tell whether all claims that a read is about are read up to their `until`."""
+        if wanted is None:
+            return len(self.owned) > 0 and all(owned.is_over for owned in self.owned)
+        found = [self.owned.find(tp) for tp in wanted]
+        return bool(found) and all(owned is not None and owned.is_over for owned in found)
+
     def also_ready(self, wanted: Collection[TopicPartition] | None, first: Owned) -> list[Owned]:
         """Return the claims after `first` with records, up to one with an error.
 

@@ -87,7 +87,7 @@ class Changes:
         self.unsettled.pop(owned, None)
 
 
-_TELLING: Final = frozenset({"blocked", "paused", "position", "replica", "retry_at"})
+_TELLING: Final = frozenset({"blocked", "paused", "position", "replica", "retry_at", "until"})
 """What a claim's fetches hang on, its buffer apart."""
 
 
@@ -111,6 +111,7 @@ class Owned:
         turn: number of its latest useful fetch; the lowest is asked first.
         sought: how often the application has set the position.
         trouble: what the latest question that failed met, None after one that did not.
+        until: offset at which reading ends, None for never.
         topic_id: of the topic the position belongs to, None while that is not known.
         renewed: whether the topic was recreated since the claim began.
         fresh: whether nothing is committed for it, and it has had no position yet.
@@ -141,6 +142,7 @@ class Owned:
     turn: int = 0
     sought: int = 0
     trouble: str | None = None
+    until: int | None = None
     topic_id: bytes | None = None
     renewed: bool = False
     fresh: bool = False
@@ -187,6 +189,17 @@ class Owned:
     def is_idle(self) -> bool:
         """Whether there is nothing of it to hand out or to raise; asked for each, at each read."""
         return not self.chunks and self.error is None
+
+    @property
+    def is_asked_out(self) -> bool:
+        """Whether everything in front of `until` was fetched."""
+        at, until = self.position.offset, self.until
+        return at is not None and until is not None and at >= until
+
+    @property
+    def is_over(self) -> bool:
+        """Whether everything in front of `until` was handed out."""
+        return self.is_idle and self.is_asked_out
 
     def asks(self, now: float) -> bool:
         """Tell whether a question about it may be sent now."""

@@ -192,6 +192,7 @@ class FetchAnswers:
             committed_only=self._settings.isolation_level is IsolationLevel.READ_COMMITTED,
             check_crcs=self._settings.check_crcs,
             max_output=self._settings.max_decompressed_bytes,
+            until=owned.until,
         )
         again = asks_again(owned, chunk, question.offset)
         if again:

@@ -97,11 +97,12 @@ class Flow:
 
     # -- seeking ---------------------------------------------------------------------------
 
-    def seek(self, tp: TopicPartition, to: int | OffsetAndMetadata) -> None:
-        """Hand out an offset next; what is buffered is dropped."""
+    def seek(self, tp: TopicPartition, to: int | OffsetAndMetadata, until: int | None) -> None:
+        """Hand out an offset next, and nothing from `until` on; what is buffered is dropped."""
         offset, epoch = (to.offset, to.leader_epoch) if isinstance(to, tuple) else (to, None)
         (owned,) = self._delivery.owned.require([tp])
-        self._positioning.seek(owned, _sound(offset), epoch)
+        end = None if until is None else _sound(until, "until")
+        self._positioning.seek(owned, _sound(offset), epoch, until=end)
 
     async def seek_to_end(
         self, tps: Collection[TopicPartition], end: OffsetSpec, timeout: float | None
@@ -171,7 +172,7 @@ class Flow:
             self._notifiers.news.notify()
 
 
-def _sound(offset: object) -> int:
+def _sound(offset: object, name: str = "offset") -> int:
     if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-        raise ArgumentError("offset", offset, "a whole number of at least 0")
+        raise ArgumentError(name, offset, "a whole number of at least 0")
     return offset

@@ -110,8 +110,16 @@ class Positioning:
         if self._fatal is not None:
             raise self._fatal
 
-    def seek(self, owned: Owned, offset: int, leader_epoch: int | None = None) -> None:
+    def seek(
+        self,
+        owned: Owned,
+        offset: int,
+        leader_epoch: int | None = None,
+        *,
+        until: int | None = None,
+    ) -> None:
         """Put a claim at an offset the application chose; with an epoch it is validated first."""
+        owned.until = until
         self.jumps.seek(owned, offset, leader_epoch)
 
     def _waiting(self, state: PositionState, now: float) -> list[Owned]:

@@ -118,6 +118,8 @@ class Roster:
         """Return the broker to fetch from; None while there is none, or nothing is fetched."""
         if owned.paused or owned.position.state is not PositionState.FETCHING:
             return None
+        if owned.is_asked_out:
+            return None
         view, replica = self._cluster.view, owned.replica
         if replica is not None:
             if now < replica.until and view.serves(owned.tp, replica.node_id):

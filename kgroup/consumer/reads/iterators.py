@@ -1,7 +1,8 @@
 """Loops over batches, or over records one by one.
 
 Decides: that asking for the next batch or record counts the one before as done, and that a loop
-ends when the consumer is closed. A fatal error is raised.
+ends when the consumer is closed, or has read up to the end that a seek gave it. A fatal error is
+raised.
 Never: is an async generator: those keep a handout when a loop is left, and corrupt cancel scopes.
 One checkpoint per batch, none per record: a checkpoint costs more than a record.
 """
@@ -60,7 +61,8 @@ class BatchIterator(Generic[K, V]):
             owned = await self._reading.ready(None, math.inf)
         except ClosedError:
             raise StopAsyncIteration from None
-        assert owned is not None
+        if owned is None:
+            raise StopAsyncIteration
         taken = delivery.take(owned, self._limit)
         taken.handout.read = note_read()
         self._current = Batch(taken, self._formats, delivery, delivery.abandon)
@@ -185,7 +187,8 @@ class RecordIterator(Generic[K, V]):
             owned = await self._reading.ready(None, math.inf)
         except ClosedError:
             raise StopAsyncIteration from None
-        assert owned is not None
+        if owned is None:
+            raise StopAsyncIteration
         self._owned, self._left = owned, self._limit
         self._chunk = owned.chunks[0]
         self._until = self._chunk.bound

@@ -48,6 +48,8 @@ class Polling(Generic[K, V]):
             record = self._take(owned)
             if record is not None:
                 return record
+        if self._reading.delivery.is_over(wanted):
+            raise TimeoutError("no record is left in front of the offsets where reading ends")
         raise TimeoutError(f"no record within {timeout:g} s")
 
     def _take(self, owned: Owned) -> Record[K, V] | None:

@@ -111,7 +111,9 @@ class Reading:
             self._gate.backend.note_poll()
 
     async def ready(self, wanted: Wanted, deadline: float) -> Owned | None:
-        """Wait for a claim with a record to hand out; None when the deadline has passed.
+        """Wait for a claim with a record to hand out; None when there will be none in time.
+
+        That is when the deadline has passed, or all claims are read up to their `until`.
 
         Between its return and the hand-out there must be no await.
 
@@ -133,7 +135,7 @@ class Reading:
             if owned is not None:
                 await anyio.lowlevel.checkpoint()
             left = deadline - self._clock()
-            if left <= 0:
+            if left <= 0 or (owned is None and self.delivery.is_over(wanted)):
                 return None
             if owned is None:
                 with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
