@@ -5,7 +5,6 @@ line: it comes from a file or from KGROUP_SASL_PASSWORD.
 Never: asks the cluster anything.
 """
 
-import json
 import os
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -18,7 +17,8 @@ import anyio
 import typer
 
 from kgroup.config import ConsumerConfig
-from kgroup.config.consumer_config import check_names, normal
+from kgroup.config.consumer_config import check_names
+from kgroup.config.text import meant
 from kgroup.errors import ConfigError
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports
@@ -51,7 +51,7 @@ def read_options(path: Path) -> dict[str, object]:
     check_names(dict.fromkeys(options, _HIDDEN))
     if path.suffix.lower() == ".toml":
         return options
-    return {name: _meant(name, str(value)) for name, value in options.items()}
+    return {name: meant(name, str(value)) for name, value in options.items()}
 
 
 def _underscored(name: str) -> str:
@@ -68,33 +68,6 @@ def _lines(text: str) -> dict[str, str]:
             raise ValueError(f"line {number} is no 'name = value'")
         found[name] = value.strip()
     return found
-
-
-def _meant(name: str, text: str) -> object:
-    """Return the first reading of a value that its option takes.
-
-    Raises:
-        ConfigError: it takes none of them.
-    """
-    readings = (text, _literal(text), [part.strip() for part in text.split(",")])
-    refused: ConfigError | None = None
-    for reading in readings:
-        try:
-            normal(name, reading)
-        except ConfigError as error:
-            refused = refused or error
-        else:
-            return reading
-    assert refused is not None
-    raise refused
-
-
-def _literal(text: str) -> object:
-    words: Mapping[str, object] = {"true": True, "false": False, "none": None, "null": None}
-    try:
-        return words.get(text.lower(), text) if text.lower() in words else json.loads(text)
-    except ValueError:
-        return text
 
 
 # -- connecting ------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def assemble(
     """
     ports = config.ports or system_ports()
     settings = config.fetching()
-    sink, file = _journal(config, ports)
+    sink, file = open_sink(config, ports)
     cluster = Cluster(config.net(), ports, _trace(sink))
     group, standalone = _backends(config, coordination, cluster, sink)
     notifiers = Notifiers()
@@ -202,7 +202,12 @@ def _backends(
     return group, made
 
 
-def _journal(config: ConsumerConfig, ports: Ports) -> "tuple[Sink, JournalFile | None]":
+def open_sink(config: ConsumerConfig, ports: Ports) -> "tuple[Sink, JournalFile | None]":
+    """Return where events go, and the file to close at the end, when that is one.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
     journal = config.journal
     if journal is None:
         return NullSink(), None

@@ -1,0 +1,18 @@
+"""Spark through PySpark: a source that is a member of a group (`format("kgroup")`).
+
+- `source`: What Spark is given: the data source, its readers, and the order of their calls
+- `query`: One streaming query in its reader process: which batch comes next, and what is committed
+- `driver`: What the driver's side asks of a cluster: logs, committed offsets, a member's life
+- `places`: Where a query begins and ends, asked of the cluster
+- `reading`: A task on an executor: ranges to Arrow batches
+- `connecting`: The options of the consumer that a query's options make
+- `options`: The options of `format("kgroup")`, as typed by a user of Spark
+- `offsets`: The offset of a streaming query as Spark keeps it: JSON in the checkpoint
+- `positions`: Where a streaming query goes on with a partition: one table
+- `batch`: A batch read: the ranges of its partitions, found once
+- `planning`: What one batch reads, and how it is dealt out to tasks
+
+Spark runs these in three kinds of processes. A planner makes the readers and is gone. The reader
+process lives as long as a query: there, and only there, the member lives (`driver`). Tasks run in
+workers of the executors (`reading`).
+"""

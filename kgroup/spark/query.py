@@ -1,0 +1,333 @@
+"""One streaming query in its reader process: which batch comes next, and what is committed.
+
+Decides: the order of steps at a trigger.
+1. Spark says which batch is finished: it is in the sink.
+2. Its end is committed, and its partitions are let go: those that others are to have, go.
+3. A lost membership ends the query, or not.
+4. What is held now is given its position (`positions`).
+5. The next batch is planned.
+Never: commits what Spark has not said is finished; goes by `commit(end)`, which comes too late.
+"""
+
+import logging
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from kgroup.errors import GroupError
+from kgroup.net.log_offsets import OffsetSpec
+from kgroup.net.metadata import EMPTY_VIEW, ClusterView
+from kgroup.spark.connecting import driver_config
+from kgroup.spark.driver import Driver
+from kgroup.spark.offsets import CheckpointError, Span, StreamOffset
+from kgroup.spark.options import AtOffsets, AtTimes, Named, SourceOptions
+from kgroup.spark.places import ends, resolved
+from kgroup.spark.planning import shared
+from kgroup.spark.positions import Known, begin, mark, settle
+from kgroup.types import Claim, OffsetAndMetadata, TopicPartition
+from kgroup.values import dataclass
+
+log = logging.getLogger(__name__)
+
+_JOINING: Final = 60.0
+"""Longest wait for a first assignment, seconds; then the trigger has no batch."""
+_ASKING: Final = 30.0
+_LOOK_AGAIN: Final = 5.0
+"""Seconds between two questions about topics."""
+
+
+class Query:
+    """What is kept of a query between two calls of Spark.
+
+    Args:
+        options: of the query.
+    """
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._driver: Driver | None = None
+        self._view: ClusterView = EMPTY_VIEW
+        self._seen_at = -math.inf
+        self._in_batch: set[Claim] = set()
+        self._held: dict[TopicPartition, Claim | None] = {}
+        self._positions: dict[TopicPartition, _Position] = {}
+        self._target: dict[TopicPartition, int] | None = None
+        self._waits_since: float | None = None
+        self.latest: dict[TopicPartition, int] = {}
+        """Ends of the logs as they were asked last."""
+
+    @property
+    def in_group(self) -> bool:
+        """Whether the query is a member of a group."""
+        return self._options.group_id is not None
+
+    def driver(self) -> Driver:
+        """Return the connections, made at the first call.
+
+        Raises:
+            NoBrokerError, ConfigError: they cannot be made.
+        """
+        if self._driver is None:
+            driver = Driver(driver_config(self._options, member=self.in_group))
+            driver.start()
+            self._driver = driver
+        return self._driver
+
+    def close(self) -> None:
+        """Leave the group and disconnect. Idempotent."""
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            driver.close()
+
+    # -- calls of Spark --------------------------------------------------------------------
+
+    def initial(self, query: str) -> StreamOffset:
+        """Return the offset before the first batch.
+
+        A query in no group says there where it begins. In a group it is not known before the
+        group has said what is owned, and each first position is committed.
+
+        Args:
+            query: an id for it, new for each.
+        """
+        if self.in_group:
+            return StreamOffset(query)
+        view = self._look(-math.inf)
+        partitions = _partitions(view)
+        where = self._options.starting or Named.LATEST
+        places = resolved(self.driver(), where, partitions, name="startingOffsets")
+        return self._offset(query, 0, {tp: (at, at) for tp, at in places.items()})
+
+    def advance(
+        self, start: StreamOffset, limit: int | None, *, now: float, available: bool
+    ) -> StreamOffset | None:
+        """Finish the batch before, and plan the next.
+
+        Args:
+            start: the end of the batch before, which is in the sink.
+            limit: most offsets of the next batch, None for no bound.
+            now: seconds, monotonic.
+            available: whether only what is there at the first call is read.
+
+        Returns:
+            The end of the next batch, None when there is none.
+
+        Raises:
+            GroupError: the membership was lost, and `onFenced` says `fail`.
+            DataLossError: records are gone, and `failOnDataLoss` says so.
+            CheckpointError: a topic is not the one of the checkpoint.
+            TimeoutError, KGroupError: the cluster could not be asked.
+        """
+        self._finish(start)
+        self._check_topics(self._look(now), start)
+        held = self._holds()
+        self._positions = self._place(start, held)
+        self._held = held
+        self._commit(start)
+        spans = self._backlog(available=available)
+        rows = sum(end - begin for begin, end in spans.values())
+        if rows == 0 or self._waits(rows, now, available=available):
+            return None
+        self._waits_since = None
+        return self._offset(start.query, start.batch + 1, shared(spans, limit))
+
+    def begin_batch(self, end: StreamOffset) -> None:
+        """Take a batch in hand; one that is run again after a restart is not the member's yet."""
+        claims = {self._held.get(tp) for tp, (begin, to) in end.spans.items() if begin < to}
+        self._in_batch = {claim for claim in claims if claim is not None}
+        if self._driver is not None and self._in_batch:
+            mine = self._in_batch
+            self._driver.call(lambda side: side.begin_batch(mine))
+
+    # -- the batch before ------------------------------------------------------------------
+
+    def _finish(self, start: StreamOffset) -> None:
+        """Commit what is in the sink, and let it go."""
+        if not self.in_group:
+            return
+        driver, text = self.driver(), mark(start.query, start.batch)
+        offsets = {
+            claim: OffsetAndMetadata(start.ends[claim.tp], text)
+            for claim in self._in_batch
+            if claim.tp in start.ends
+        }
+        if offsets:
+            driver.call(lambda side: side.commit_soon(offsets))
+        self._in_batch = set()
+        lost, cut = driver.call(lambda side: side.end_batch())
+        if cut:
+            names = ", ".join(map(str, sorted(cut)))
+            log.warning(
+                "the group did not wait for the end of a batch: %s were given up before, and what "
+                "the batch read of them is not committed; raise kgroup.rebalance_timeout",
+                names,
+            )
+        if lost is not None and not self._options.rejoins:
+            names = ", ".join(str(claim.tp) for claim in lost.removed)
+            raise GroupError(
+                f"the query has lost {names} ({lost.cause.value}): other members may have read on; "
+                "start it again, or set onFenced=rejoin to have it go on at what is committed"
+            )
+
+    # -- what is held ----------------------------------------------------------------------
+
+    def _look(self, now: float) -> ClusterView:
+        """Return what the cluster says of the topics; asked anew after some seconds."""
+        if now - self._seen_at >= _LOOK_AGAIN or not self._view.topics:
+            wanted = self._options.topics
+            self._view = self.driver().call(lambda side: side.topics(wanted, _ASKING))
+            self._seen_at = now
+        return self._view
+
+    def _holds(self) -> dict[TopicPartition, Claim | None]:
+        if not self.in_group:
+            return dict.fromkeys(_partitions(self._view))
+        driver, wanted = self.driver(), self._options.topics
+        if not driver.call(lambda side: side.join(wanted, _JOINING)):
+            log.warning("the group has not said within %g s what this query owns", _JOINING)
+        return dict(driver.call(lambda side: side.held()))
+
+    def _check_topics(self, view: ClusterView, start: StreamOffset) -> None:
+        """Refuse topics that are not those of the checkpoint.
+
+        Raises:
+            CheckpointError: one was made anew.
+        """
+        for topic in start.topic_ids:
+            if self._options.fails_on_data_loss and _is_renewed(topic, start, view):
+                raise CheckpointError(
+                    f"topic {topic!r} was made anew since; a new checkpoint begins anew, and "
+                    "failOnDataLoss=false goes on at the beginning of the new topic"
+                )
+
+    # -- positions -------------------------------------------------------------------------
+
+    def _place(
+        self, start: StreamOffset, held: Mapping[TopicPartition, Claim | None]
+    ) -> dict[TopicPartition, "_Position"]:
+        """Return where to go on with each partition; the log must hold that place."""
+        driver = self.driver()
+        new = {tp for tp in held if not self._is_kept(tp, held[tp])}
+        committed: dict[TopicPartition, OffsetAndMetadata | None] = {}
+        if self.in_group and new:
+            committed.update(driver.call(lambda side: side.committed(new)))
+        firsts = ends(driver, new, OffsetSpec.EARLIEST)
+        self.latest = ends(driver, set(held), OffsetSpec.LATEST)
+        known = {tp: self._known(tp, start, committed.get(tp), kept=tp not in new) for tp in held}
+        unknown = {tp for tp in held if begin(known[tp], start.query) is None}
+        fallbacks = self._fallbacks(unknown, firsts, start)
+        found: dict[TopicPartition, _Position] = {}
+        for tp in held:
+            place = begin(known[tp], start.query)
+            log_of = (firsts.get(tp, 0), self.latest[tp])
+            at = fallbacks[tp] if place is None else place
+            at = settle(tp, at, log_of, fails=self._options.fails_on_data_loss)
+            found[tp] = _Position(at, start.batch)
+        return found
+
+    def _is_kept(self, tp: TopicPartition, claim: Claim | None) -> bool:
+        return tp in self._positions and self._held[tp] == claim
+
+    def _known(
+        self,
+        tp: TopicPartition,
+        start: StreamOffset,
+        committed: OffsetAndMetadata | None,
+        *,
+        kept: bool,
+    ) -> Known:
+        if _is_renewed(tp.topic, start, self._view):
+            return Known(fallback=0)
+        checkpoint = start.ends.get(tp)
+        if not kept:
+            return Known(None, checkpoint, committed)
+        before = self._positions[tp]
+        if checkpoint is not None and start.batch > before.batch:
+            return Known(checkpoint)
+        return Known(before.offset)
+
+    def _fallbacks(
+        self,
+        unknown: set[TopicPartition],
+        firsts: Mapping[TopicPartition, int],
+        start: StreamOffset,
+    ) -> dict[TopicPartition, int]:
+        """Return where to begin without a position; a partition that came later, at its start."""
+        later = {tp for tp in unknown if start.batch > 0 or not self.in_group}
+        found = {tp: firsts.get(tp, 0) for tp in later}
+        first = unknown - later
+        if first:
+            where = self._options.starting or Named.LATEST
+            asked = _partitions(self._view) if isinstance(where, AtOffsets | AtTimes) else first
+            places = resolved(self.driver(), where, asked, name="startingOffsets")
+            found |= {tp: places[tp] for tp in first}
+        return found
+
+    def _commit(self, start: StreamOffset) -> None:
+        """Commit what is further than what is committed: first positions, and after a restart."""
+        text = mark(start.query, start.batch)
+        offsets = {
+            claim: OffsetAndMetadata(self._positions[tp].offset, text)
+            for tp, claim in self._held.items()
+            if claim is not None
+        }
+        if offsets:
+            self.driver().call(lambda side: side.commit_soon(offsets))
+
+    # -- how much --------------------------------------------------------------------------
+
+    def _backlog(self, *, available: bool) -> dict[TopicPartition, Span]:
+        if available and self._target is None:
+            self._target = dict(self.latest)
+        found: dict[TopicPartition, Span] = {}
+        for tp, position in self._positions.items():
+            at, end = position.offset, self.latest[tp]
+            if available and self._target is not None:
+                end = min(end, self._target.get(tp, at))
+            found[tp] = (at, max(at, end))
+        return found
+
+    def _waits(self, rows: int, now: float, *, available: bool) -> bool:
+        """Tell whether a batch waits for more rows (`minOffsetsPerTrigger`)."""
+        least = self._options.least_rows
+        if least is None or available or rows >= least:
+            return False
+        if self._waits_since is None:
+            self._waits_since = now
+        return now - self._waits_since < self._options.longest_delay
+
+    def _offset(self, query: str, batch: int, spans: Mapping[TopicPartition, Span]) -> StreamOffset:
+        ids = {topic: self._view.topic_id(topic) for topic in {tp.topic for tp in spans}}
+        known = {topic: found.hex() for topic, found in ids.items() if found is not None}
+        return StreamOffset(query, batch, spans, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """Where a query stood with a partition.
+
+    Args:
+        offset: first one that is not in a batch.
+        batch: number of the batch before.
+    """
+
+    offset: int
+    batch: int
+
+
+def _partitions(view: ClusterView) -> set[TopicPartition]:
+    return {tp for name in view.topics for tp in view.partitions_of(name)}
+
+
+def _is_renewed(topic: str, start: StreamOffset, view: ClusterView) -> bool:
+    known, found = start.topic_ids.get(topic), view.topic_id(topic)
+    return known is not None and found is not None and found.hex() != known
+
+
+def check(options: SourceOptions) -> None:
+    """Refuse options that the consumer refuses, before anything is begun.
+
+    Raises:
+        ConfigError: an option contradicts another, or cannot be used.
+    """
+    driver_config(options, member=options.group_id is not None)
