@@ -1,10 +1,15 @@
-"""The programs, manifests and option names of the how-to pages do what the pages say."""
+"""The programs, manifests and option names of the tutorial and how-to pages do what those say."""
 
 import asyncio
 import importlib.util
+import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -26,6 +31,7 @@ PAGES = sorted(DOCS.glob("how-to/*.md"))
 MANIFESTS = sorted(EXAMPLES.glob("kubernetes/*.yaml"))
 KUBERNETES = "1.31"
 PATIENCE = 20.0
+MOST_SECONDS = 60.0
 
 
 # -- the service ---------------------------------------------------------------------------
@@ -59,9 +65,9 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
-def full(count: int) -> InProcessBroker:
-    broker = InProcessBroker(topics={"orders": 1})
-    broker.partition("orders", 0).append(*(str(number) for number in range(count)))
+def full(count: int, topic: str = "orders") -> InProcessBroker:
+    broker = InProcessBroker(topics={topic: 1})
+    broker.partition(topic, 0).append(*(str(number) for number in range(count)))
     return broker
 
 
@@ -108,6 +114,84 @@ def test_the_service_says_that_only_a_new_process_helps_when_reading_has_ended(
             await until(ended)
 
     run(play)
+
+
+def test_the_service_is_not_ready_when_its_own_work_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play() -> None:
+        async with running(full(1), monkeypatch) as service:
+
+            async def answers(code: int) -> bool:
+                answer = Response()
+                await service.ready(answer)
+                return answer.status_code == code
+
+            await until(lambda: answers(200))
+            service.app.state.reading.cancel()
+            await asyncio.wait([service.app.state.reading])
+            assert await answers(503)
+
+    run(play)
+
+
+# -- programs of their own -----------------------------------------------------------------
+
+
+@contextmanager
+def program(*command: str, cwd: Path, bootstrap: str) -> Iterator[subprocess.Popen[str]]:
+    """Run Python beside this process; it is killed when it has not ended in time."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", *command],
+        cwd=cwd,
+        env={**os.environ, "KGROUP_BOOTSTRAP": bootstrap},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    guard = threading.Timer(MOST_SECONDS, process.kill)
+    guard.start()
+    try:
+        with process:
+            yield process
+    finally:
+        guard.cancel()
+        process.kill()
+
+
+def said(process: subprocess.Popen[str], words: str) -> str:
+    """Return the next line that has these words; what else is printed before it is passed over."""
+    assert process.stdout is not None
+    return next(line for line in process.stdout if words in line)
+
+
+def test_the_worker_of_the_tutorial_says_what_it_gets_reads_and_gives_back(tmp_path: Path) -> None:
+    broker = full(30, "payments")
+    worker = EXAMPLES / "tutorial" / "worker.py"
+    with (
+        broker.serve() as served,
+        program(str(worker), "anna", cwd=tmp_path, bootstrap=served.bootstrap) as process,
+    ):
+        assert "payments-0 (" in said(process, "anna: gets")
+        assert said(process, "records of") == "anna: 30 records of payments-0\n"
+        process.send_signal(signal.SIGINT)
+        assert "(the consumer is closing)" in said(process, "anna: gives back")
+        assert process.wait() == 0
+    assert (tmp_path / "anna.jsonl").is_file()
+    assert sum(broker.group("accounting").committed.values()) == 30
+
+
+def test_the_script_for_kubernetes_commits_and_ends_well_at_sigterm(tmp_path: Path) -> None:
+    broker = full(30)
+    page = (DOCS / "how-to" / "kubernetes.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"```python\n(import asyncio\n.*?)```", page, re.DOTALL)
+    with broker.serve() as served:
+        options = f'bootstrap_servers="{served.bootstrap}", auto_offset_reset="earliest"'
+        whole = script.replace('group_id="billing"', f'group_id="billing", {options}')
+        with program("-c", whole, cwd=tmp_path, bootstrap=served.bootstrap) as process:
+            assert said(process, "30") == "30\n"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait() == 0
+    assert sum(broker.group("billing").committed.values()) == 30
 
 
 # -- the manifests -------------------------------------------------------------------------

@@ -421,13 +421,20 @@ class ConsumerConfig:
                 f"max_poll_interval ({poll:g} s) is below session_timeout ({session:g} s): "
                 "a slow batch costs the membership before a dead process would"
             )
-        if margin + beat >= session:
+        name, proof = self._shortest_proof()
+        if margin + beat >= proof:
             found.append(
-                f"lease_margin ({margin:g} s) leaves less than one heartbeat_interval of "
-                f"session_timeout ({session:g} s): hardly a record can be handed out"
+                f"lease_margin ({margin:g} s) leaves less than one heartbeat_interval "
+                f"({beat:g} s) of {name} ({proof:g} s): hardly a record can be handed out"
             )
         about_id = doubts_about_instance_id(self.group_instance_id, os.getpid())
         return (*found, *about_id, *doubts_about_security(self))
+
+    def _shortest_proof(self) -> tuple[str, float]:
+        """Return what bounds how long one answered heartbeat proves ownership: name, seconds."""
+        round_ends = "max_poll_interval" if self.rebalance_timeout is None else "rebalance_timeout"
+        bounds = {name: _seconds(getattr(self, name)) for name in ("session_timeout", round_ends)}
+        return min(bounds.items(), key=lambda each: each[1])
 
     @property
     def poll_interval(self) -> float:

@@ -51,7 +51,8 @@ async def live(response: Response) -> dict[str, Any]:
 async def ready(response: Response) -> dict[str, Any]:
     """Say 503 until this member is in the group, and while it cannot do its work."""
     member = app.state.consumer.membership
-    if member.state is not MemberState.STABLE or member.trouble is not None:
+    at_work = member.state is MemberState.STABLE and not app.state.reading.done()
+    if not at_work or member.trouble is not None:
         response.status_code = 503
     return {
         "state": member.state.value,

@@ -2,7 +2,9 @@
 
 import os
 import sys
+from collections import Counter
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 import anyio
@@ -49,8 +51,12 @@ async def main() -> None:
         listener=Report(),
         journal=f"{NAME}.jsonl",
     ) as consumer:
+        read, said_at = Counter[str](), 0.0
         async for batch in consumer.batches():
-            say(f"{batch.claim.tp}: {len(batch)} records, up to offset {batch.next_offset - 1}")
+            read[str(batch.claim.tp)] += len(batch)
+            if monotonic() > said_at + 1:
+                say(f"{read.total()} records of {', '.join(sorted(read))}")
+                read, said_at = Counter(), monotonic()
 
 
 with suppress(KeyboardInterrupt):
