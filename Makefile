@@ -21,8 +21,9 @@ TESTING = PYTHONDONTWRITEBYTECODE= $(BIN)/python
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 BENCH_READY := $(VENV)/.bench-ready
+SPARK_READY := $(VENV)/.spark-ready
 
-.PHONY: help venv demo test test-fast test-faults test-pure search dropin differential test-aiokafka bench lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults test-pure test-spark search dropin differential test-aiokafka bench lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,14 +38,14 @@ demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="-
 PYTEST := $(TESTING) -m pytest -q -n 3
 
 test: $(DEV_READY) ## run what a contributor needs, on real brokers too (12 minutes); ARGS="-k name"
-	@$(PYTEST) --dist loadscope -m "not faults and not search" --ignore=tests/house $(ARGS)
+	@$(PYTEST) --dist loadscope -m "not faults and not search and not spark" --ignore=tests/house $(ARGS)
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio (under a minute)
-	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search" -k "not trio" \
+	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search and not spark" -k "not trio" \
 		--hypothesis-profile fast --ignore=tests/house --ignore=tests/real $(ARGS)
 
 test-faults: $(DEV_READY) ## run long deaths, migrations, and all further combinations (25 minutes)
-	@$(PYTEST) --dist loadscope -m faults tests $(ARGS)
+	@$(PYTEST) --dist loadscope -m "faults and not spark" tests $(ARGS)
 
 search: $(DEV_READY) ## search for bugs: a fixed share (6 minutes); ARGS="simulate --schedules 10000"
 	@$(if $(ARGS),$(BIN)/python -m tests.search $(ARGS),$(PYTEST) --dist worksteal -m "search and not faults" tests)
@@ -58,8 +59,11 @@ KAFKA_PYTHON_SRC ?=
 
 # The loops over records run compiled where a compiler was; these run them in Python.
 test-pure: $(DEV_READY) ## run what reads records without the compiled module
-	@KGROUP_PURE=1 $(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search" -k "not trio" \
+	@KGROUP_PURE=1 $(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search and not spark" -k "not trio" \
 		--hypothesis-profile fast tests/wire tests/consumer tests/sync tests/compat $(ARGS)
+
+test-spark: $(SPARK_READY) ## run what needs a Spark, on real brokers (6 minutes)
+	@$(TESTING) -m pytest -q -m spark tests/spark $(ARGS)
 
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
 	@$(TESTING) -m tests.dropin --aiokafka "$(AIOKAFKA_SRC)" \
@@ -99,6 +103,7 @@ lock: $(DEV_READY) ## resolve requirements/*.in anew; ARGS="--upgrade"
 	@cd requirements && $(PIP_COMPILE) $(ARGS) --output-file demo.txt demo.in
 	@cd requirements && $(PIP_COMPILE) $(ARGS) --output-file dev.txt dev.in
 	@cd requirements && $(PIP_COMPILE) $(ARGS) --output-file bench.txt bench.in
+	@cd requirements && $(PIP_COMPILE) $(ARGS) --output-file spark.txt spark.in
 
 clean: ## remove the environment and all caches of the checkout
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
@@ -125,6 +130,12 @@ $(DEV_READY): requirements/dev.txt $(BUILT_FROM) | $(BIN)/python
 	@$(PIP_INSTALL) --require-hashes --requirement requirements/dev.txt
 	@$(INSTALL_PROJECT)
 	@touch $@ $(DEMO_READY)
+
+$(SPARK_READY): requirements/spark.txt $(BUILT_FROM) | $(BIN)/python
+	@echo "environment: installing requirements/spark.txt"
+	@$(PIP_INSTALL) --require-hashes --requirement requirements/spark.txt
+	@$(INSTALL_PROJECT)
+	@touch $@ $(DEV_READY) $(DEMO_READY)
 
 $(BENCH_READY): requirements/bench.txt $(BUILT_FROM) | $(BIN)/python
 	@echo "environment: installing requirements/bench.txt"

@@ -13,10 +13,15 @@ ROOT = Path(__file__).parents[2]
 MOST_WORDS = 42_000
 """41,000, and what newer options add to pages that were there before."""
 
-NEWER = {DOCS / "compiled.md", DOCS / "adr" / "0016-one-compiled-module.md"}
+NEWER = {
+    DOCS / "compiled.md",
+    DOCS / "spark.md",
+    DOCS / "adr" / "0016-one-compiled-module.md",
+    DOCS / "adr" / "0017-a-room-for-spark.md",
+}
 """Pages of their own about what came after the budget was set."""
 
-NEWER_WORDS = 500
+NEWER_WORDS = 800
 README_WORDS = 900
 README_LINKS = 10
 

@@ -1,0 +1,115 @@
+"""Streaming queries on a real broker: each record once in the sink, and all of it committed."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgroup.sync import Consumer
+from kgroup.testing.kafka import RealKafka
+from tests.spark.ground import Reads, made, once, wait
+
+pytestmark = [pytest.mark.spark, pytest.mark.real]
+
+
+@pytest.fixture
+def reads(spark: Any, kafka: RealKafka, tmp_path: Path) -> Reads:
+    return made(spark, kafka, tmp_path)
+
+
+def test_what_is_there_is_read_once_committed_and_the_member_leaves(reads: Reads) -> None:
+    reads.fill(100)
+    query = reads.drain(maxOffsetsPerTrigger="70")
+    rows = [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]
+    assert rows == [70, 70, 70, 70, 20]
+    once(reads.sunk(), reads.expected())
+    assert reads.committed() == reads.ends()
+    wait(lambda: reads.members() == 0, "the group is empty")
+
+
+def test_a_restart_goes_on_behind_the_checkpoint(reads: Reads) -> None:
+    reads.fill(10)
+    reads.drain()
+    reads.fill(15)
+    reads.drain()
+    once(reads.sunk(), reads.expected())
+    assert reads.committed() == reads.ends()
+
+
+def test_without_its_checkpoint_a_query_goes_on_at_what_is_committed(reads: Reads) -> None:
+    reads.fill(10)
+    reads.drain()
+    shutil.rmtree(reads.folder / "checkpoint")
+    reads.fill(10)
+    reads.drain(checkpoint="another", startingOffsets="committed")
+    once(reads.sunk(), reads.expected())
+
+
+def test_a_running_query_has_no_lag_when_it_idles(reads: Reads) -> None:
+    reads.fill(5)
+    query = reads.start()
+    try:
+        for _ in range(2):
+            reads.fill(20)
+            wait(lambda: reads.committed() == reads.ends(), "everything is committed")
+        assert reads.members() == 1
+    finally:
+        query.stop()
+    once(reads.sunk(), reads.expected())
+    wait(lambda: reads.members() == 0, "the member has left")
+
+
+def test_a_query_in_no_group_commits_nothing_and_begins_at_the_latest(reads: Reads) -> None:
+    reads.fill(5)
+    query = reads.start(**{"kafka.group.id": None, "startingOffsets": None})
+    try:
+        wait(lambda: query.lastProgress is not None, "the first trigger is over")
+        reads.fill(5)
+        wait(lambda: len(reads.sunk()) >= 15, "the new records are in the sink")
+    finally:
+        query.stop()
+    assert reads.sunk() == [(p, n) for p in range(3) for n in range(5, 10)]
+
+
+def test_a_plain_consumer_comes_and_goes_and_every_record_is_handled(reads: Reads) -> None:
+    query = reads.start()
+    handled: list[tuple[int, int]] = []
+    try:
+        reads.fill(50)
+        wait(lambda: reads.committed() == reads.ends(), "the query has read")
+        options = {"bootstrap_servers": reads.kafka.bootstrap, "group_id": reads.group}
+        with Consumer(
+            **options, assignors=("cooperative-sticky",), auto_offset_reset="earliest"
+        ) as plain:
+            plain.subscribe(reads.ground.topic)
+            wait(lambda: plain.getmany() or plain.assignment(), "the consumer has partitions")
+            reads.fill(50)
+            before = len(handled)
+            while reads.committed() != reads.ends():
+                for batch in plain.getmany(timeout=0.2).values():
+                    handled += [(record.partition, record.offset) for record in batch]
+                plain.commit()
+            assert len(handled) > before
+        reads.fill(50)
+        wait(lambda: reads.committed() == reads.ends(), "the query has all partitions again")
+    finally:
+        query.stop()
+    sunk = reads.sunk()
+    assert len(sunk) == len(set(sunk))
+    assert {*sunk, *handled} == reads.expected()
+
+
+def test_a_partition_that_is_added_is_read_from_its_beginning(reads: Reads) -> None:
+    reads.fill(5)
+    query = reads.start(**{"kafka.metadata.max.age.ms": "1000"})
+    try:
+        wait(lambda: reads.committed() == reads.ends(), "the query has read")
+        import anyio  # noqa: PLC0415
+
+        anyio.run(reads.ground.widen, 4)
+        reads.fill(5)
+        wait(lambda: reads.committed() == reads.ends(), "the new partition was read")
+    finally:
+        query.stop()
+    once(reads.sunk(), reads.expected())
