@@ -29,12 +29,12 @@ from kgroup.consumer.ownership import Ownership
 from kgroup.consumer.reads.reading import Pace, Reading
 from kgroup.consumer.user_code import UserCode
 from kgroup.consumer.wire_journal import WireJournal
-from kgroup.journal import NullSink, Sink
+from kgroup.journal import MemberStarted, NullSink, Sink
 from kgroup.marshal.rules import Guarantee
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Ports, system_ports
 from kgroup.offsets.ledger import Ledger
-from kgroup.types import DoneAt
+from kgroup.types import Backend, DoneAt
 from kgroup.values import dataclass
 
 if TYPE_CHECKING:
@@ -218,3 +218,31 @@ def open_sink(config: ConsumerConfig, ports: Ports) -> "tuple[Sink, JournalFile 
     source = local_source(config.group_instance_id or config.client_id, config.group_id)
     file = open_journal(Path(journal), source, clock=ports.clock, wall=ports.wall)
     return file, file
+
+
+def member_started(config: ConsumerConfig) -> MemberStarted:
+    """Return the event with which a member's log begins.
+
+    A member that claims has a time to live for each key; see `kgroup.marshal.key_actions`. Its
+    margin is the least there is: with timestamps of members, and beside the original, which are not
+    known yet, it is a quarter of it and more.
+    """
+    if config.backend is Backend.MARSHAL:
+        claimant = config.marshal("", 0)
+        return MemberStarted(
+            group_instance_id=config.group_instance_id,
+            session_timeout=claimant.ttl,
+            rebalance_timeout=claimant.rebalance_timeout,
+            lease_margin=claimant.ttl / 8,
+            heartbeat_interval=claimant.beat_interval,
+        )
+    settings = config.membership()
+    return MemberStarted(
+        group_instance_id=settings.group_instance_id,
+        session_timeout=settings.session_timeout,
+        rebalance_timeout=settings.rebalance_timeout,
+        lease_margin=settings.lease_margin,
+        heartbeat_interval=settings.heartbeat_interval,
+        max_poll_interval=settings.max_poll_interval,
+        isolated_heartbeats=config.isolated_heartbeats,
+    )

@@ -16,11 +16,11 @@ from anyio.abc import TaskGroup, TaskStatus
 from kgroup.backends.backend import GroupBackend
 from kgroup.backends.standalone import StandaloneBackend
 from kgroup.config import ConsumerConfig
-from kgroup.consumer.assembly import Parts
+from kgroup.consumer.assembly import Parts, member_started
 from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.errors import ClosedError, IllegalStateError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped
-from kgroup.types import Backend, Leave, MemberState
+from kgroup.types import Leave, MemberState
 from kgroup.values import dataclass
 
 log = logging.getLogger(__name__)
@@ -292,41 +292,8 @@ class Root:
     # -- the journal -----------------------------------------------------------------------
 
     def _journal_start(self) -> None:
-        if self._parts.group is None:
-            self._parts.sink.emit(MemberStarted())
-            return
-        if self._config.backend is Backend.MARSHAL:
-            self._journal_claimant()
-            return
-        settings = self._config.membership()
-        self._parts.sink.emit(
-            MemberStarted(
-                group_instance_id=settings.group_instance_id,
-                session_timeout=settings.session_timeout,
-                rebalance_timeout=settings.rebalance_timeout,
-                lease_margin=settings.lease_margin,
-                heartbeat_interval=settings.heartbeat_interval,
-                max_poll_interval=settings.max_poll_interval,
-                isolated_heartbeats=self._config.isolated_heartbeats,
-            )
-        )
-
-    def _journal_claimant(self) -> None:
-        """A member that claims has a time to live for each key; see `kgroup.marshal.key_actions`.
-
-        The margin is the least there is: with timestamps of members, and beside the original, which
-        are not known yet, it is a quarter of it and more.
-        """
-        settings = self._config.marshal("", 0)
-        self._parts.sink.emit(
-            MemberStarted(
-                group_instance_id=self._config.group_instance_id,
-                session_timeout=settings.ttl,
-                rebalance_timeout=settings.rebalance_timeout,
-                lease_margin=settings.ttl / 8,
-                heartbeat_interval=settings.beat_interval,
-            )
-        )
+        member = self._parts.group is not None
+        self._parts.sink.emit(member_started(self._config) if member else MemberStarted())
 
     def _journal_stop(self, request: _Request) -> None:
         failure = self._parts.gate.failure

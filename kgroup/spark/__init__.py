@@ -10,6 +10,8 @@
 - `offsets`: The offset of a streaming query as Spark keeps it: JSON in the checkpoint
 - `positions`: Where a streaming query goes on with a partition: one table
 - `batch`: A batch read: the ranges of its partitions, found once
+- `filters`: Filters of a batch read that narrow what is fetched: on partition, offset and
+  timestamp
 - `planning`: What one batch reads, and how it is dealt out to tasks
 
 Spark runs these in three kinds of processes. A planner makes the readers and is gone. The reader

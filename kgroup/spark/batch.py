@@ -4,18 +4,25 @@ Decides: where each partition begins and ends for one batch read, and how tasks 
 Never: joins a group; reads records.
 """
 
+from typing import Final
+
 from kgroup.spark.connecting import driver_config
 from kgroup.spark.driver import Driver
-from kgroup.spark.options import Named, SourceOptions
+from kgroup.spark.filters import NOTHING, Narrowing
+from kgroup.spark.options import AtTimes, Named, SourceOptions
 from kgroup.spark.places import resolved
 from kgroup.spark.planning import Range, tasks
 from kgroup.types import TopicPartition
 
-_ASKING = 30.0
+_ASKING: Final = 30.0
 
 
-def ranges(options: SourceOptions) -> list[tuple[Range, ...]]:
+def ranges(options: SourceOptions, narrowing: Narrowing = NOTHING) -> list[tuple[Range, ...]]:
     """Return what each task of a batch read reads.
+
+    Args:
+        options: of the read.
+        narrowing: which rows can pass the read's filters.
 
     Raises:
         ConfigError, TimeoutError, KGroupError: the cluster could not be asked.
@@ -27,9 +34,13 @@ def ranges(options: SourceOptions) -> list[tuple[Range, ...]]:
         partitions = _partitions(driver, options)
         starts = _starts(driver, options, partitions)
         ends = resolved(driver, options.ending, partitions, name="endingOffsets")
+        if narrowing.since is not None:
+            times = AtTimes({}, narrowing.since)
+            young = resolved(driver, times, partitions, name="startingOffsets")
+            starts = {tp: max(starts[tp], young[tp]) for tp in partitions}
     finally:
         driver.close()
-    spans = {tp: (starts[tp], max(starts[tp], ends[tp])) for tp in partitions}
+    spans = {tp: narrowing.span(tp, (starts[tp], max(starts[tp], ends[tp]))) for tp in partitions}
     return tasks(spans, options.partitions_at_least)
 
 

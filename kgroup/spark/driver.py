@@ -23,13 +23,15 @@ from kgroup.backends.backend import GroupBackend
 from kgroup.backends.choice import configured
 from kgroup.backends.topics import SubscribedTopics
 from kgroup.config import ConsumerConfig
-from kgroup.consumer.assembly import open_sink
+from kgroup.consumer.assembly import member_started, open_sink
 from kgroup.consumer.fetch.logs import Logs
 from kgroup.errors import GroupError, KGroupError
+from kgroup.journal import Delivered, Done, MemberStopped
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.metadata import ClusterView
 from kgroup.net.ports import Notifier, system_ports
+from kgroup.spark.offsets import Span
 from kgroup.types import (
     ChangeKind,
     Claim,
@@ -160,6 +162,7 @@ class _Side:
         except KGroupError as error:
             return error
         if self._group is not None:
+            self._sink.emit(member_started(self._config))
             await tasks.start(self._coordinate)
             tasks.start_soon(self._settle, self._group)
             tasks.start_soon(self._poll, self._group)
@@ -240,13 +243,19 @@ class _Side:
         usable = (claim for claim in self._held if claim.tp not in draining)
         return {claim.tp: claim for claim in usable if self._group.may_deliver(claim)}
 
-    async def begin_batch(self, claims: "set[Claim]") -> None:
+    async def begin_batch(self, spans: Mapping[Claim, Span]) -> None:
         """Take claims in hand: a round goes on, and they stay until the batch is over."""
         assert self._group is not None
         self._group.note_poll()
-        for claim in claims & self._held:
-            self._group.taken(claim)
-            self._in_batch.add(claim)
+        for claim, (begin, end) in spans.items():
+            if claim in self._held:
+                self._group.taken(claim)
+                self._in_batch.add(claim)
+                self._sink.emit(Delivered(claim, begin, end - 1, end - begin))
+
+    async def pause(self, seconds: float) -> None:
+        """Let time pass; the member goes on meanwhile."""
+        await anyio.sleep(seconds)
 
     async def end_batch(self) -> tuple[OwnershipChange | None, frozenset[TopicPartition]]:
         """Let the claims of the batch go.
@@ -278,6 +287,8 @@ class _Side:
         if wanted:
             self._asked.update({claim: offset.offset for claim, offset in wanted.items()})
             self._commits += 1
+            for claim, offset in wanted.items():
+                self._sink.emit(Done(claim, offset.offset))
             self._tasks.start_soon(self._commit, wanted)
 
     async def _commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> None:
@@ -354,4 +365,6 @@ class _Side:
         await self.commits_landed(_LEAVING)
         for claim in self._in_batch:
             self._group.drained(claim)
-        await self._group.leave(Leave.DEFAULT, "the query has ended", timeout=_LEAVING)
+        why, static = "the query has ended", self._config.group_instance_id is not None
+        said = await self._group.leave(Leave.DEFAULT, why, timeout=_LEAVING)
+        self._sink.emit(MemberStopped(why, left=said and not static, mode=Leave.DEFAULT))

@@ -33,6 +33,8 @@ _JOINING: Final = 60.0
 """Longest wait for a first assignment, seconds; then the trigger has no batch."""
 _ASKING: Final = 30.0
 _LOOK_AGAIN: Final = 5.0
+_IDLE: Final = 0.05
+"""Seconds between two triggers that find nothing; Spark asks a hundred times a second."""
 """Seconds between two questions about topics."""
 
 
@@ -120,24 +122,28 @@ class Query:
         """
         self._finish(start)
         self._check_topics(self._look(now), start)
-        held = self._holds()
+        held = self._holds(available=available)
         self._positions = self._place(start, held)
         self._held = held
         self._commit(start)
         spans = self._backlog(available=available)
         rows = sum(end - begin for begin, end in spans.values())
         if rows == 0 or self._waits(rows, now, available=available):
+            self.driver().call(lambda side: side.pause(_IDLE))
             return None
         self._waits_since = None
         return self._offset(start.query, start.batch + 1, shared(spans, limit))
 
     def begin_batch(self, end: StreamOffset) -> None:
         """Take a batch in hand; one that is run again after a restart is not the member's yet."""
-        claims = {self._held.get(tp) for tp, (begin, to) in end.spans.items() if begin < to}
-        self._in_batch = {claim for claim in claims if claim is not None}
-        if self._driver is not None and self._in_batch:
-            mine = self._in_batch
-            self._driver.call(lambda side: side.begin_batch(mine))
+        spans = {
+            claim: span
+            for tp, span in end.spans.items()
+            if span[0] < span[1] and (claim := self._held.get(tp)) is not None
+        }
+        self._in_batch = set(spans)
+        if self._driver is not None and spans:
+            self._driver.call(lambda side: side.begin_batch(spans))
 
     # -- the batch before ------------------------------------------------------------------
 
@@ -179,12 +185,17 @@ class Query:
             self._seen_at = now
         return self._view
 
-    def _holds(self) -> dict[TopicPartition, Claim | None]:
+    def _holds(self, *, available: bool) -> dict[TopicPartition, Claim | None]:
+        """Return what may be read now; wait for the group only while that is nothing."""
         if not self.in_group:
             return dict.fromkeys(_partitions(self._view))
         driver, wanted = self.driver(), self._options.topics
-        if not driver.call(lambda side: side.join(wanted, _JOINING)):
-            log.warning("the group has not said within %g s what this query owns", _JOINING)
+        waits = _JOINING if available or not self._held else 0.0
+        if not driver.call(lambda side: side.join(wanted, waits)) and waits:
+            why = f"the group has not said within {waits:g} s what this query owns"
+            if available:
+                raise GroupError(why)
+            log.warning(why)
         return dict(driver.call(lambda side: side.held()))
 
     def _check_topics(self, view: ClusterView, start: StreamOffset) -> None:

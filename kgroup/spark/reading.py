@@ -11,11 +11,16 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kgroup.consumer.reads.arrow import record_batch
-from kgroup.errors import KGroupError
+from kgroup.errors import (
+    KGroupError,
+    LogTruncatedError,
+    NoOffsetError,
+    OffsetOutOfRangeError,
+)
 from kgroup.spark.connecting import worker_consumer
 from kgroup.spark.options import SourceOptions
 from kgroup.spark.planning import Range
-from kgroup.sync import Batch
+from kgroup.sync import Batch, Consumer
 
 _ROWS: Final = 20_000
 """Rows of one Arrow batch, at least, but for the last."""
@@ -77,7 +82,7 @@ def _read(options: SourceOptions, ranges: Sequence[Range]) -> Iterator[pa.Record
     consumer.assign([each.tp for each in ranges])
     for each in ranges:
         consumer.seek(each.tp, each.begin, until=each.end)
-    while found := consumer.getmany(max_records=_FETCH, timeout=options.patience):
+    while found := _fetched(consumer, options.patience):
         for batch in found.values():
             yield _columns(batch, headers=options.headers)
     for each in ranges:
@@ -87,6 +92,14 @@ def _read(options: SourceOptions, ranges: Sequence[Range]) -> Iterator[pa.Record
                 f"{each.tp}: no record came for {options.patience:g} s at offset {at}, before "
                 f"{each.end}; kafkaConsumer.pollTimeoutMs is how long a task waits"
             )
+
+
+def _fetched(consumer: "Consumer[Any, Any]", patience: float) -> "dict[Any, Batch[Any, Any]]":
+    try:
+        return consumer.getmany(max_records=_FETCH, timeout=patience)
+    except (LogTruncatedError, NoOffsetError, OffsetOutOfRangeError) as error:
+        way_out = "failOnDataLoss=false goes on with what there is"
+        raise RangeError(f"{error}; {way_out}") from error
 
 
 def _columns(batch: "Batch[Any, Any]", *, headers: bool) -> pa.RecordBatch:

@@ -14,13 +14,14 @@ import os
 import signal
 import time
 import uuid
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    Filter,
     InputPartition,
 )
 from pyspark.sql.streaming.datasource import (
@@ -80,7 +81,8 @@ class KGroupSource(DataSource):
         Raises:
             ConfigError: an option is unknown or cannot be used.
         """
-        return BatchReader(_options(self.options, streaming=False))
+        options = _options(self.options, streaming=False)
+        return PushingReader(options) if options.pushes_down else BatchReader(options)
 
     def streamReader(self, schema: object) -> "StreamReader":  # noqa: ARG002, N802
         """Return the reader of a streaming query.
@@ -109,6 +111,7 @@ class BatchReader(DataSourceReader):
 
     def __init__(self, options: "SourceOptions") -> None:
         self._options = options
+        self._filters: list[Filter] = []
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return one part for each task.
@@ -117,8 +120,9 @@ class BatchReader(DataSourceReader):
             ConfigError, TimeoutError, KGroupError: the cluster could not be asked.
         """
         from kgroup.spark.batch import ranges  # noqa: PLC0415 - see the module
+        from kgroup.spark.filters import narrowing  # noqa: PLC0415
 
-        return [Task(each) for each in ranges(self._options)]
+        return [Task(each) for each in ranges(self._options, narrowing(self._filters))]
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         """Yield the records of a part; on an executor.
@@ -127,6 +131,15 @@ class BatchReader(DataSourceReader):
             RangeError, KGroupError: they cannot be read.
         """
         return _read(self._options, partition)
+
+
+class PushingReader(BatchReader):
+    """Takes filters, too; Spark refuses a reader that can where push-down is switched off."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """Narrow what is fetched; Spark applies all of the filters again."""
+        self._filters = filters
+        return filters
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.real]
 def test_all_columns_are_what_was_written(spark: Any, kafka: RealKafka, tmp_path: Path) -> None:
     reads = made(spark, kafka, tmp_path, partitions=1)
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
-    headers: list[tuple[str, bytes | None]] = [("a", b"1"), ("a", None)]
+    headers: list[tuple[str, str | bytes | None]] = [("a", b"1"), ("a", None)]
     producer.produce(
         reads.ground.topic, b"v", b"k", partition=0, timestamp=1_700_000_000_123, headers=headers
     )

@@ -35,7 +35,7 @@ def refused(says: str, *, streaming: bool = True, **given: str) -> None:
     ],
 )
 def test_topics_are_named_by_a_list_a_pattern_or_partitions(
-    given: dict[str, str], topics: Subscription
+    given: dict[str, Any], topics: Subscription
 ) -> None:
     assert read("assign" not in given, **given).topics == topics
 
@@ -51,7 +51,7 @@ def test_topics_are_named_by_a_list_a_pattern_or_partitions(
         ({"startingTimestamp": "17", "startingOffsets": "latest"}, AtTimes({}, 17)),
     ],
 )
-def test_the_beginning_is_a_name_offsets_or_times(given: dict[str, str], where: object) -> None:
+def test_the_beginning_is_a_name_offsets_or_times(given: dict[str, Any], where: object) -> None:
     assert read(**given).starting == where
 
 
@@ -72,7 +72,7 @@ def test_names_of_options_are_taken_in_any_case() -> None:
         ({"kafkaConsumer.pollTimeoutMs": "1500"}, "patience", 1.5),
     ],
 )
-def test_an_option_becomes_a_value(given: dict[str, str], field: str, value: object) -> None:
+def test_an_option_becomes_a_value(given: dict[str, Any], field: str, value: object) -> None:
     assert getattr(read(**given), field) == value
 
 
@@ -90,7 +90,7 @@ def test_an_option_becomes_a_value(given: dict[str, str], field: str, value: obj
     ],
 )
 def test_options_of_kafka_and_of_kgroup_reach_the_consumer(
-    given: dict[str, str], name: str, value: object
+    given: dict[str, Any], name: str, value: object
 ) -> None:
     assert dict(read(**given).config) == {name: value}
 

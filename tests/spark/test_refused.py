@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 
-from kgroup.testing.kafka import RealKafka
-from tests.spark.ground import PATIENCE, Reads, made
+from kgroup.testing.kafka import RealKafka, create_topic
+from tests.spark.ground import PATIENCE, Reads, made, wait
 
 pytestmark = [pytest.mark.spark, pytest.mark.real]
 
@@ -52,11 +54,6 @@ def test_a_trigger_that_cannot_commit_is_refused(reads: Reads) -> None:
 
 
 def test_a_topic_that_was_made_anew_ends_the_query(reads: Reads) -> None:
-    from confluent_kafka.admin import AdminClient  # noqa: PLC0415
-
-    from kgroup.testing.kafka import create_topic  # noqa: PLC0415
-    from tests.spark.ground import wait  # noqa: PLC0415
-
     reads.fill(5)
     reads.drain()
     topic = reads.ground.topic
@@ -68,9 +65,6 @@ def test_a_topic_that_was_made_anew_ends_the_query(reads: Reads) -> None:
 
 
 def test_records_that_are_gone_end_the_query(reads: Reads) -> None:
-    from confluent_kafka import TopicPartition  # noqa: PLC0415
-    from confluent_kafka.admin import AdminClient  # noqa: PLC0415
-
     reads.fill(20)
     topic = reads.ground.topic
     gone = [TopicPartition(topic, 0, 10)]

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from kgroup.sync import Consumer
@@ -62,7 +63,8 @@ def test_a_running_query_has_no_lag_when_it_idles(reads: Reads) -> None:
 
 def test_a_query_in_no_group_commits_nothing_and_begins_at_the_latest(reads: Reads) -> None:
     reads.fill(5)
-    query = reads.start(**{"kafka.group.id": None, "startingOffsets": None})
+    options: dict[str, Any] = {"kafka.group.id": None, "startingOffsets": None}
+    query = reads.start(**options)
     try:
         wait(lambda: query.lastProgress is not None, "the first trigger is over")
         reads.fill(5)
@@ -78,9 +80,11 @@ def test_a_plain_consumer_comes_and_goes_and_every_record_is_handled(reads: Read
     try:
         reads.fill(50)
         wait(lambda: reads.committed() == reads.ends(), "the query has read")
-        options = {"bootstrap_servers": reads.kafka.bootstrap, "group_id": reads.group}
         with Consumer(
-            **options, assignors=("cooperative-sticky",), auto_offset_reset="earliest"
+            bootstrap_servers=reads.kafka.bootstrap,
+            group_id=reads.group,
+            assignors=("cooperative-sticky",),
+            auto_offset_reset="earliest",
         ) as plain:
             plain.subscribe(reads.ground.topic)
             wait(lambda: plain.getmany() or plain.assignment(), "the consumer has partitions")
@@ -102,11 +106,10 @@ def test_a_plain_consumer_comes_and_goes_and_every_record_is_handled(reads: Read
 
 def test_a_partition_that_is_added_is_read_from_its_beginning(reads: Reads) -> None:
     reads.fill(5)
-    query = reads.start(**{"kafka.metadata.max.age.ms": "1000"})
+    options: dict[str, Any] = {"kafka.metadata.max.age.ms": "1000"}
+    query = reads.start(**options)
     try:
         wait(lambda: reads.committed() == reads.ends(), "the query has read")
-        import anyio  # noqa: PLC0415
-
         anyio.run(reads.ground.widen, 4)
         reads.fill(5)
         wait(lambda: reads.committed() == reads.ends(), "the new partition was read")
