@@ -44,7 +44,7 @@ test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio 
 	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search and not spark" -k "not trio" \
 		--hypothesis-profile fast --ignore=tests/house --ignore=tests/real $(ARGS)
 
-test-faults: $(DEV_READY) ## run long deaths, migrations, and all further combinations (25 minutes)
+test-faults: $(DEV_READY) ## run long deaths, storms, migrations, and all further combinations (25 minutes)
 	@$(PYTEST) --dist loadscope -m "faults and not spark" tests $(ARGS)
 
 search: $(DEV_READY) ## search for bugs: a fixed share (6 minutes); ARGS="simulate --schedules 10000"

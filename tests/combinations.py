@@ -1,10 +1,11 @@
-"""Which tests on real brokers `make test` runs, and which are left to `make test-faults`.
+"""Which combinations of a test `make test` runs, and which are left to `make test-faults`.
 
-Decides: most of these tests run on two async backends and two versions of Kafka. In `make test`
-each runs in one combination, chosen by its name, so that the choice never moves; the other
-combinations are marked `faults`. Together both commands run every combination of every test.
+Decides: most tests of a consumer run on two async backends, and those on real brokers on two
+versions of Kafka. In `make test` each runs in one combination, chosen by its name, so that the
+choice never moves; the other combinations are marked `faults`. Together both commands run every
+combination of every test.
 All tests on real brokers stay in one process: there is one cluster at a time. Tests of the searches
-are marked `search` by their folder.
+are marked `search` by their folder, and run there in all combinations.
 Never: leaves a combination out of both commands.
 """
 
@@ -33,12 +34,15 @@ def chosen(name: str, count: int) -> int:
 
 
 def mark_combinations(items: Iterable[pytest.Item]) -> None:
-    """Mark with `faults` all combinations of tests on real brokers that were not chosen."""
+    """Mark with `faults` the combinations that were not chosen."""
     found: dict[str, list[tuple[tuple[str, ...], pytest.Item]]] = {}
     for item in items:
         if item.get_closest_marker("real"):
             item.add_marker(pytest.mark.flaky(reruns=_RERUNS))
-            name, combination = _split(item)
+        elif item.nodeid.startswith(_SEARCHES):
+            continue
+        name, combination = _split(item)
+        if combination:
             found.setdefault(name, []).append((combination, item))
     for name, same in found.items():
         ordered = [item for _, item in sorted(same, key=lambda pair: pair[0])]

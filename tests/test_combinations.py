@@ -1,4 +1,4 @@
-"""Each combination of a test on real brokers belongs to `make test` or to `make test-faults`."""
+"""Each combination of a test belongs to `make test` or to `make test-faults`."""
 
 from pathlib import Path
 
@@ -47,13 +47,16 @@ def test_one_combination_of_each_test_is_in_make_test(project: pytest.Pytester) 
 
 
 def test_all_other_combinations_are_in_make_test_faults(project: pytest.Pytester) -> None:
-    kept, others = names(project, "real and not faults"), names(project, "faults")
+    kept, others = names(project, "real and not faults"), names(project, "real and faults")
     assert len(others) == 6
     assert not kept & others
 
 
-def test_combinations_of_a_test_without_a_broker_stay_together(project: pytest.Pytester) -> None:
-    assert len(names(project, "not real and not faults")) == 2
+def test_of_a_test_without_a_broker_one_async_backend_is_in_make_test(
+    project: pytest.Pytester,
+) -> None:
+    assert len(names(project, "not real and not faults")) == 1
+    assert len(names(project, "not real and faults")) == 1
 
 
 def test_the_choice_meets_every_combination_over_many_tests() -> None:

@@ -226,6 +226,7 @@ def test_a_batch_whose_partition_goes_while_it_is_committed_is_refused() -> None
     assert len(node.handed_out) == batches > 0
 
 
+@pytest.mark.faults  # it takes long
 @pytest.mark.slow
 def test_every_other_row_and_every_move_of_a_batch_comes_in_a_storm() -> None:
     fired, moved = Counter[str](), Counter[tuple[AdmissionStage, AdmissionStage]]()

@@ -22,6 +22,7 @@ FIRST = [mutant for mutant in OF_MEMBERS.values() if (SEEDS[mutant.name] or 0) <
 """Found by one of the first two rooms; `make search ARGS=mutants` hunts them all."""
 
 
+@pytest.mark.faults  # it takes long
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", FIRST, ids=lambda each: each.name)
 def test_a_planted_fault_is_found_within_a_few_rooms(mutant: Mutant) -> None:

@@ -27,12 +27,14 @@ def test_no_promise_is_broken_in_a_short_storm(seed: int) -> None:
     assert outcome.broken == ()
 
 
+@pytest.mark.faults  # it takes long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [seed for seed in BRIEF if seed >= FIRST])
 def test_no_promise_is_broken_in_more_short_storms(seed: int) -> None:
     assert play(seed, brief=True).broken == ()
 
 
+@pytest.mark.faults  # it takes long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", LONG)
 def test_no_promise_is_broken_in_a_storm(seed: int) -> None:
@@ -44,12 +46,14 @@ def test_no_promise_is_broken_where_members_take_no_more_than_so_much(seed: int)
     assert play(seed, brief=True, limited=True).broken == ()
 
 
+@pytest.mark.faults  # it takes long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", LIMITED)
 def test_no_promise_is_broken_in_a_storm_of_such_members(seed: int) -> None:
     assert play(seed, limited=True).broken == ()
 
 
+@pytest.mark.faults  # it takes long
 @pytest.mark.slow
 def test_what_else_is_drawn_does_not_depend_on_limits() -> None:
     plain = {seed: play(seed, brief=True).transcript for seed in BRIEF}

@@ -35,7 +35,7 @@ from kgroup.wire.messages import (
 
 T = TypeVar("T")
 
-_PATIENCE = 15.0
+_PATIENCE = 60.0
 _SESSION = _ROUND = 20.0
 _BEAT = 0.1
 _NOTHING = encode_subscription(MemberSubscription(topics=()))

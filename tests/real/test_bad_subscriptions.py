@@ -23,7 +23,7 @@ from kgroup.wire.consumer_protocol import (
     encode_subscription,
 )
 from tests.real.ground import Ground, eventually, lay_ground
-from tests.real.members import Group, group_on
+from tests.real.members import LASTING, Group, group_on
 from tests.real.straggler import Straggler
 
 pytestmark = pytest.mark.real
@@ -223,7 +223,7 @@ async def test_a_round_that_the_coordinator_cannot_complete_is_reported_and_outl
     """One member's bytes stop the coordinator; a cooperative member reads on, and joins again
     until that member is gone."""
     ground = await lay_ground(kafka, 4)
-    async with group_on(ground, tmp_path) as group:
+    async with group_on(ground, tmp_path, **LASTING) as group:
         member = await group.join("m1")
         await group.settled(4)
         before = frozenset(member.consumer.membership.claims)

@@ -27,6 +27,7 @@ def test_every_api_of_a_consumer_is_tried_with_every_code() -> None:
     assert all(codes_at(place) == CODES for place in EACH_API)
 
 
+@pytest.mark.faults  # it takes long
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_an_error_that_strikes_once_has_the_reaction_of_the_table(
@@ -35,6 +36,7 @@ def test_an_error_that_strikes_once_has_the_reaction_of_the_table(
     assert swept(workers, place, 1) == []
 
 
+@pytest.mark.faults  # it takes long
 @pytest.mark.slow
 @pytest.mark.parametrize("place", EACH_API, ids=str)
 def test_an_error_that_lasts_is_met_at_a_bounded_pace_and_outlived_or_named(
