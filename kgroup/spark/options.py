@@ -345,9 +345,7 @@ _FOREIGN: Final[Mapping[str, str]] = MappingProxyType(
         "groupidprefix": "kafka.group.id, which makes the query a member of that group",
         "kafka.key.deserializer": "no such option: keys are bytes, and Spark casts them",
         "kafka.value.deserializer": "no such option: values are bytes, and Spark casts them",
-        "kafka.interceptor.classes": "no such option",
         "kafka.sasl.jaas.config": "kgroup.sasl_username and kgroup.sasl_password",
-        "includefence": "no such option in this version",
     }
 )
 

@@ -33,6 +33,8 @@ _JOINING: Final = 60.0
 """Longest wait for a first assignment, seconds; then the trigger has no batch."""
 _ASKING: Final = 30.0
 _LOOK_AGAIN: Final = 5.0
+_GRACE: Final = 60.0
+"""Seconds in which a log may end in front of a position before records count as lost."""
 _IDLE: Final = 0.05
 """Seconds between two triggers that find nothing; Spark asks a hundred times a second."""
 """Seconds between two questions about topics."""
@@ -55,6 +57,7 @@ class Query:
         self._positions: dict[TopicPartition, _Position] = {}
         self._target: dict[TopicPartition, int] | None = None
         self._waits_since: float | None = None
+        self._beyond: dict[TopicPartition, float] = {}
         self.latest: dict[TopicPartition, int] = {}
         """Ends of the logs as they were asked last."""
 
@@ -123,7 +126,7 @@ class Query:
         self._finish(start)
         self._check_topics(self._look(now), start)
         held = self._holds(available=available)
-        self._positions = self._place(start, held)
+        self._positions = self._place(start, held, now)
         self._held = held
         self._commit(start)
         spans = self._backlog(available=available)
@@ -132,7 +135,10 @@ class Query:
             self.driver().call(lambda side: side.pause(_IDLE))
             return None
         self._waits_since = None
-        return self._offset(start.query, start.batch + 1, shared(spans, limit))
+        # What it does not hold now, it may hold again: its sink has so much of it.
+        elsewhere = {tp: (end, end) for tp, end in start.ends.items() if tp not in spans}
+        spans = {**elsewhere, **shared(spans, limit)}
+        return self._offset(start.query, start.batch + 1, spans)
 
     def begin_batch(self, end: StreamOffset) -> None:
         """Take a batch in hand; one that is run again after a restart is not the member's yet."""
@@ -214,7 +220,7 @@ class Query:
     # -- positions -------------------------------------------------------------------------
 
     def _place(
-        self, start: StreamOffset, held: Mapping[TopicPartition, Claim | None]
+        self, start: StreamOffset, held: Mapping[TopicPartition, Claim | None], now: float
     ) -> dict[TopicPartition, "_Position"]:
         """Return where to go on with each partition; the log must hold that place."""
         driver = self.driver()
@@ -230,11 +236,23 @@ class Query:
         found: dict[TopicPartition, _Position] = {}
         for tp in held:
             place = begin(known[tp], start.query)
-            log_of = (firsts.get(tp, 0), self.latest[tp])
             at = fallbacks[tp] if place is None else place
-            at = settle(tp, at, log_of, fails=self._options.fails_on_data_loss)
+            if not self._is_awaited(tp, at, now):
+                log_of = (firsts.get(tp, 0), self.latest[tp])
+                at = settle(tp, at, log_of, fails=self._options.fails_on_data_loss)
             found[tp] = _Position(at, start.batch)
         return found
+
+    def _is_awaited(self, tp: TopicPartition, at: int, now: float) -> bool:
+        """Tell whether a log that ends in front of a position is given time.
+
+        1. A leader dies; 2. its successor says a lower high watermark, until its followers have
+        fetched from it. Nothing is lost then.
+        """
+        if at <= self.latest[tp]:
+            self._beyond.pop(tp, None)
+            return False
+        return now - self._beyond.setdefault(tp, now) < _GRACE
 
     def _is_kept(self, tp: TopicPartition, claim: Claim | None) -> bool:
         return tp in self._positions and self._held[tp] == claim
