@@ -37,14 +37,14 @@ demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="-
 PYTEST := $(TESTING) -m pytest -q -n 3
 
 test: $(DEV_READY) ## run what a contributor needs, on real brokers too (12 minutes); ARGS="-k name"
-	@$(PYTEST) --dist loadscope -m "not faults and not search" --ignore=tests/house $(ARGS)
+	@$(PYTEST) --dist loadscope -m "not faults and not search and not spark" --ignore=tests/house $(ARGS)
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio (under a minute)
-	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search" -k "not trio" \
+	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search and not spark" -k "not trio" \
 		--hypothesis-profile fast --ignore=tests/house --ignore=tests/real $(ARGS)
 
 test-faults: $(DEV_READY) ## run long deaths, migrations, and all further combinations (25 minutes)
-	@$(PYTEST) --dist loadscope -m faults tests $(ARGS)
+	@$(PYTEST) --dist loadscope -m "faults and not spark" tests $(ARGS)
 
 search: $(DEV_READY) ## search for bugs: a fixed share (6 minutes); ARGS="simulate --schedules 10000"
 	@$(if $(ARGS),$(BIN)/python -m tests.search $(ARGS),$(PYTEST) --dist worksteal -m "search and not faults" tests)
@@ -58,7 +58,7 @@ KAFKA_PYTHON_SRC ?=
 
 # The loops over records run compiled where a compiler was; these run them in Python.
 test-pure: $(DEV_READY) ## run what reads records without the compiled module
-	@KGROUP_PURE=1 $(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search" -k "not trio" \
+	@KGROUP_PURE=1 $(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search and not spark" -k "not trio" \
 		--hypothesis-profile fast tests/wire tests/consumer tests/sync tests/compat $(ARGS)
 
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"

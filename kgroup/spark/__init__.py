@@ -11,6 +11,9 @@
 - `positions`: Where a streaming query goes on with a partition: one table
 - `batch`: A batch read: the ranges of its partitions, found once
 - `planning`: What one batch reads, and how it is dealt out to tasks
+- `verify`, `table`, `counting`, `logs`, `verdict`: `kgroup spark verify`: what Spark is asked about
+  a table, the table as Spark reads it, what the numbers of buckets say, what a log hands out, and
+  the verdict
 
 Spark runs these in three kinds of processes. A planner makes the readers and is gone. The reader
 process lives as long as a query: there, and only there, the member lives (`driver`). Tasks run in
