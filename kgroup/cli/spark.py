@@ -31,6 +31,7 @@ from kgroup.values import dataclass
 
 _COLUMNS: Final = "topic,partition,offset"
 _FURTHEST: Final = 1 << 62
+_BAR: Final = "spark.ui.showConsoleProgress"
 _OFTEN: Final = 2.0
 """Seconds between two lines about how far the log is read."""
 
@@ -114,10 +115,11 @@ def judged(asked: Asked, common: Common) -> TableVerdict:
     with_log = given is None or bool(common.bootstrap or common.config or asked.group)
     truth = _truth(asked, common, config, given)
     with ExitStack() as stack:
-        spark, own = open_session(settings)
+        stack.enter_context(told_plainly())
+        _say("starting Spark")
+        spark, own = open_session({_BAR: str(sys.stderr.isatty()).lower(), **settings})
         if own:
             stack.callback(spark.stop)
-        stack.enter_context(told_plainly())
         rows = rows_of(spark, table)
         if not with_log:
             return verify(spark, rows, truth, Sides(say=_say))

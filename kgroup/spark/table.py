@@ -21,7 +21,6 @@ _SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
         "spark.app.name": "kgroup spark verify",
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
     }
 )
 """Of a session that is made here; options of the caller go before them."""
@@ -49,7 +48,7 @@ class Table:
 
 
 class TableError(KGroupError):
-    """Spark could not read a table to its end; it says why."""
+    """Spark could not start, or could not read a table to its end; it says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +134,11 @@ def _read(spark: Any, table: Table) -> Any:  # noqa: ANN401 - pyspark's
     is_path = table.form is not None or "/" in table.name or Path(table.name).exists()
     try:
         if is_path:
-            return spark.read.format(table.form or "parquet").load(table.name)
-        return spark.read.table(table.name)
+            frame = spark.read.format(table.form or "parquet").load(table.name)
+        else:
+            frame = spark.read.table(table.name)
+        _ = frame.schema  # what is not there is noticed now, not when the first job runs
+        return frame
     except AnalysisException as error:
         what = "a folder or file that Spark reads" if is_path else "the name of a table, or a path"
         raise ArgumentError("table", table.name, f"{what} ({_line(error)})") from None
@@ -179,4 +181,4 @@ def told_plainly() -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         cause = getattr(error, "java_exception", None)
         text = _line(error) if cause is None else str(cause.toString()).splitlines()[0]
-        raise TableError(f"Spark could not read the table: {text}") from error
+        raise TableError(f"Spark failed: {text}") from error

@@ -271,7 +271,10 @@ def _of_moving_logs(evidence: Evidence, rows: tuple[PartitionRow, ...]) -> Itera
             )
         new = stray.rows - evidence.late.get(stray.partition, 0)
         if stray.why is Astray.BEHIND and new:
-            yield f"{row.tp}: {_many(new, 'row')} came while the table was read"
+            yield (
+                f"{row.tp}: {_many(new, 'row')} lie behind {row.bounds.end}, where the log ended "
+                "when it was asked; they are not judged"
+            )
 
 
 def _many(count: int, what: str) -> str:

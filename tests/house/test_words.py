@@ -13,7 +13,11 @@ ROOT = Path(__file__).parents[2]
 MOST_WORDS = 42_000
 """41,000, and what newer options add to pages that were there before."""
 
-NEWER = {DOCS / "compiled.md", DOCS / "adr" / "0016-one-compiled-module.md"}
+NEWER = {
+    DOCS / "compiled.md",
+    DOCS / "adr" / "0016-one-compiled-module.md",
+    DOCS / "verify-a-table.md",
+}
 """Pages of their own about what came after the budget was set."""
 
 NEWER_WORDS = 500
