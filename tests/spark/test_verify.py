@@ -312,6 +312,20 @@ def test_the_command_tells_programs_what_it_found(
     assert json.loads(capsys.readouterr().out)["clean"]
 
 
+def test_the_command_tells_a_person_what_it_found(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bounds = tmp_path / "bounds.json"
+    bounds.write_text('{"t": {"0": [0, 10], "1": [5, 5]}}')
+    words = ["spark", "verify", saved(rows_in(range(0, 10, 3)), tmp_path), "--topic", "t"]
+    assert main([*words, "--bounds", str(bounds)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["t-0", "0", "10", "4", "6", "0", "0", "0"]
+    assert lines[3].split() == ["all", "10", "4", "6", "0", "0", "0"]
+    assert lines[-2] == "PROBLEM lost t-0: 6 offsets without a row: 1-2, 4-5, 7-8"
+    assert lines[-1] == "NOT CLEAN: 1 problems (lost)"
+
+
 # -- real brokers ----------------------------------------------------------------------------------
 
 
