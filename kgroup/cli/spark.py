@@ -280,7 +280,8 @@ def word(asked: Asked, verdict: TableVerdict) -> str:
     if verdict.clean:
         return f"CLEAN: {asked.table} has each of the {rows:,} records of {asked.topic} once"
     kinds = ", ".join(dict.fromkeys(finding.kind.value for finding in verdict.findings))
-    return f"NOT CLEAN: {len(verdict.findings)} problems ({kinds})"
+    count = len(verdict.findings)
+    return f"NOT CLEAN: {count} problem{'' if count == 1 else 's'} ({kinds})"
 
 
 def verdict_json(asked: Asked, verdict: TableVerdict) -> dict[str, Any]:

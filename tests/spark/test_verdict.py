@@ -105,6 +105,14 @@ def test_offsets_missing_on_both_sides_of_a_bucket_are_one_range() -> None:
     )
 
 
+def test_a_bucket_of_which_one_offset_is_in_the_log_may_be_the_one_without_rows() -> None:
+    rows = [*range(BUCKET, 2 * BUCKET)]
+    assert World(Span(BUCKET - 1, 2 * BUCKET + 1), rows).missing().examples == (
+        Span(BUCKET - 1, BUCKET),
+        Span(2 * BUCKET, 2 * BUCKET + 1),
+    )
+
+
 def test_each_partition_gets_its_own_bitmaps() -> None:
     first = World(Span(0, BUCKET), [*range(5)])
     whole = World(Span(0, 9), [*range(9)])

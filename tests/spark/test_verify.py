@@ -323,7 +323,7 @@ def test_the_command_tells_a_person_what_it_found(
     assert lines[1].split() == ["t-0", "0", "10", "4", "6", "0", "0", "0"]
     assert lines[3].split() == ["all", "10", "4", "6", "0", "0", "0"]
     assert lines[-2] == "PROBLEM lost t-0: 6 offsets without a row: 1-2, 4-5, 7-8"
-    assert lines[-1] == "NOT CLEAN: 1 problems (lost)"
+    assert lines[-1] == "NOT CLEAN: 1 problem (lost)"
 
 
 # -- real brokers ----------------------------------------------------------------------------------
