@@ -33,6 +33,7 @@ Never: imports typer or rich itself, so that the message can be given without th
 - `printing`: How records of `kgroup consume` leave the process: lines on standard output, a rate
   beside it
 - `produce`: `kgroup produce`: write lines as records, to try things out
+- `spark`: `kgroup spark verify`: what a table lacks of a topic and has too much
 - `tables`: How answers look on a screen: plain tables, numbers to the right, no frames
 - `topics`: `kgroup topics`: what topics there are, and making and deleting them
 - `verbs`: How a verb's options become its command line

@@ -163,6 +163,15 @@ def _marshal(purpose: str) -> typer.Typer:
     return app
 
 
+def _spark(purpose: str) -> typer.Typer:
+    from kgroup.cli import spark  # noqa: PLC0415
+
+    app = typer.Typer(help=purpose, no_args_is_help=True, add_completion=False)
+    app.callback()(_unnamed)
+    app.command("verify")(verb(spark.verify_table))
+    return app
+
+
 class _Verb(NamedTuple):
     """One word of the list.
 
@@ -201,6 +210,7 @@ _VERBS: Final[dict[str, _Verb]] = {
     "marshal": _Verb(
         "Groups that claim by a log: set up, state, watch, release, pause, set positions.", _marshal
     ),
+    "spark": _Verb("Tables that Spark reads: verify that they hold what a topic holds.", _spark),
 }
 """Every verb, in the order of the list; the first line of a verb's docstring stands here again."""
 

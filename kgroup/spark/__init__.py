@@ -13,6 +13,9 @@
 - `filters`: Filters of a batch read that narrow what is fetched: on partition, offset and
   timestamp
 - `planning`: What one batch reads, and how it is dealt out to tasks
+- `verify`, `table`, `counting`, `logs`, `verdict`: `kgroup spark verify`: what Spark is asked about
+  a table, the table as Spark reads it, what the numbers of buckets say, what a log hands out, and
+  the verdict
 
 Spark runs these in three kinds of processes. A planner makes the readers and is gone. The reader
 process lives as long as a query: there, and only there, the member lives (`driver`). Tasks run in

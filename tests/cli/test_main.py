@@ -102,7 +102,7 @@ def test_help_says_of_every_verb_what_the_verb_says_of_itself(
     for verb in grouped:
         assert main([verb, "--help"]) == 0
         assert f" {listed[verb]}" in capsys.readouterr().out
-    assert set(listed) - grouped == {"broker", "groups", "topics", "assignors", "marshal"}
+    assert set(listed) - grouped == {"broker", "groups", "topics", "assignors", "marshal", "spark"}
 
 
 def test_status_without_a_broker_says_how_to_start_one(
@@ -153,6 +153,13 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         "assignors check nonsense",
         "broker up --brokers 0",
         "broker up --version nonsense",
+        "spark",
+        "spark verify",
+        "spark verify t",
+        "spark verify t --topic orders --columns offset",
+        "spark verify t --topic orders --isolation nonsense",
+        "spark verify t --topic orders --bounds nowhere.json",
+        "spark verify t --topic orders --conf nonsense",
         "demo --seconds 1",
         "demo --kafka nonsense",
         "audit",

@@ -18,6 +18,7 @@ NEWER = {
     DOCS / "spark.md",
     DOCS / "adr" / "0016-one-compiled-module.md",
     DOCS / "adr" / "0017-a-room-for-spark.md",
+    DOCS / "verify-a-table.md",
 }
 """Pages of their own about what came after the budget was set."""
 
