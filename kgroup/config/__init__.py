@@ -6,6 +6,7 @@
 - `options`: The options of a consumer as keyword arguments, for type checkers and editors
 - `plugins`: Assignors that other distributions install
 - `rules`: What an option may be: one small rule per kind of value
+- `text`: Options as text: from a file, a command line, or another program's table of options
 - `security`: The options of TLS and SASL, seen together
 """
 

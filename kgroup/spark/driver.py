@@ -138,22 +138,16 @@ class _Side:
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
         """Connect for one block; leave the group at its end."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                self._tasks = tasks
-                failure = await self._begin(tasks)
-                try:
-                    if failure is None:
-                        yield
-                finally:
-                    with anyio.CancelScope(shield=True):
-                        await self._leave()
-                    tasks.cancel_scope.cancel()
-            if failure is not None:
-                raise failure  # as it is, and not in a group
-        finally:
-            if self._file is not None:
-                self._file.close()
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            failure = await self._begin(tasks)
+            try:
+                if failure is None:
+                    yield
+            finally:
+                await self._end(tasks)
+        if failure is not None:
+            raise failure  # as it is, and not in a group
 
     async def _begin(self, tasks: TaskGroup) -> KGroupError | None:
         await tasks.start(self._cluster.run)
@@ -167,6 +161,13 @@ class _Side:
             tasks.start_soon(self._settle, self._group)
             tasks.start_soon(self._poll, self._group)
         return None
+
+    async def _end(self, tasks: TaskGroup) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._leave()
+        tasks.cancel_scope.cancel()
+        if self._file is not None:
+            self._file.close()
 
     # -- the cluster -----------------------------------------------------------------------
 

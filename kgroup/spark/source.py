@@ -61,8 +61,7 @@ class Task(InputPartition):
 class KGroupSource(DataSource):
     """`format("kgroup")`: Kafka topics, for batch and streaming reads.
 
-    Args:
-        options: name -> text, as given by `option(...)`.
+    `kgroup.spark.options` has its options.
     """
 
     @classmethod
