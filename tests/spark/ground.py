@@ -63,13 +63,20 @@ class Reads:
         given = {"kafka.group.id": self.group, "startingOffsets": "earliest", **options}
         return self._options(self.spark.readStream.format("kgroup"), given)
 
-    def start(self, *, checkpoint: str = "checkpoint", now: bool = False, **options: Any) -> Any:
+    def start(
+        self,
+        *,
+        checkpoint: str = "checkpoint",
+        sink: str = "sink",
+        now: bool = False,
+        **options: Any,
+    ) -> Any:
         """Start a query into the Parquet sink; at once again and again, or until what is there."""
         trigger = {"availableNow": True} if now else {"processingTime": "0 seconds"}
         return (
             self.stream(**options)
             .writeStream.format("parquet")
-            .option("path", str(self.folder / "sink"))
+            .option("path", str(self.folder / sink))
             .option("checkpointLocation", str(self.folder / checkpoint))
             .trigger(**trigger)
             .start()
@@ -82,9 +89,9 @@ class Reads:
         assert query.exception() is None
         return query
 
-    def sunk(self) -> list[Place]:
+    def sunk(self, sink: str = "sink") -> list[Place]:
         """Return the places of all records in the sink."""
-        rows = self.spark.read.parquet(str(self.folder / "sink")).select("partition", "offset")
+        rows = self.spark.read.parquet(str(self.folder / sink)).select("partition", "offset")
         return sorted((row[0], row[1]) for row in rows.collect())
 
     def committed(self) -> dict[int, int]:

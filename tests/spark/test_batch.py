@@ -62,8 +62,8 @@ def test_large_partitions_are_split_and_nothing_comes_twice(
 ) -> None:
     reads = made(spark, kafka, tmp_path, partitions=2)
     reads.fill(500)
-    frame = reads.batch(minPartitions="7")
-    assert frame.rdd.getNumPartitions() == 7
+    frame = reads.batch(minPartitions="8")
+    assert frame.rdd.getNumPartitions() == 8
     once(places(frame), reads.expected())
 
 

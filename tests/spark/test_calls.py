@@ -14,9 +14,9 @@ pytestmark = pytest.mark.spark
 FIRST_RUN = [
     "getDefaultReadLimit",
     "initialOffset",
-    "initialOffset",
     "latestOffset 0",
     "reportLatestOffset",
+    "initialOffset",
     "partitions 0 1",
     "read",
     "latestOffset 1",
