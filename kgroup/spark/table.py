@@ -115,7 +115,7 @@ def rows_of(spark: Any, table: Table) -> Rows:  # noqa: ANN401 - pyspark's sessi
     columns = [_number(f, name, types[name]) for name in (partition, offset)]
     placed, nowhere = frame, []
     if topics:
-        topic = f.col(topics[0])
+        topic = f.col(topics[0]).cast("string")
         frame = frame.where((topic == table.topic) | topic.isNull())
         placed = placed.where(topic == table.topic)
         nowhere = [topic.isNotNull()]
