@@ -79,7 +79,12 @@ def _measured(session: Session, bootstrap: str, options: argparse.Namespace) -> 
         topic.fill(bootstrap)
         prints = {one: session.fingerprint(one, bootstrap, name) for one in sources}
         equal = len(set(prints.values())) == 1 and prints["kgroup"][0] == records
-        case = {"data": asdict(data), "records": records, "equal": equal, "work": {}}
+        case: dict[str, Any] = {
+            "data": asdict(data),
+            "records": records,
+            "equal": equal,
+            "work": {},
+        }
         document["cases"].append(case)
         if not equal:
             print(f"{name}: rows are not equal: {prints}", file=sys.stderr)

@@ -34,80 +34,20 @@ SECOND_RUN = [
 ]
 
 
-def source(log: Path) -> Any:  # noqa: C901 - one class that Spark pickles by value
-    """Return a data source that notes each call; it has one row more in each run."""
-    from pyspark.sql.datasource import (  # noqa: PLC0415 - an extra
-        DataSource,
-        DataSourceStreamReader,
-        InputPartition,
-    )
-    from pyspark.sql.streaming.datasource import (  # noqa: PLC0415
-        ReadMaxRows,
-        SupportsTriggerAvailableNow,
-    )
-
-    path = str(log)
-
-    def note(*words: object) -> None:
-        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - it is pickled
-            file.write(" ".join(map(str, words)) + "\n")
-
-    class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-        def __init__(self, end: int) -> None:
-            self.end = end
-
-        def initialOffset(self) -> dict[str, int]:  # noqa: N802
-            note("initialOffset")
-            return {"n": 0}
-
-        def getDefaultReadLimit(self) -> Any:  # noqa: N802
-            note("getDefaultReadLimit")
-            return ReadMaxRows(10)
-
-        def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-            note("prepareForTriggerAvailableNow")
-
-        def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-            assert isinstance(limit, ReadMaxRows)
-            note("latestOffset", start["n"])
-            return start if start["n"] == self.end else {"n": self.end}
-
-        def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
-            note("reportLatestOffset")
-            return {"n": self.end}
-
-        def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Any]:
-            note("partitions", start["n"], end["n"])
-            return [InputPartition(end["n"])]
-
-        def read(self, partition: Any) -> Any:
-            note("read")
-            yield (partition.value,)
-
-        def commit(self, end: dict[str, int]) -> None:
-            note("commit", end["n"])
-
-    class Noting(DataSource):
-        @classmethod
-        def name(cls) -> str:
-            return "noting"
-
-        def schema(self) -> str:
-            return "n int"
-
-        def streamReader(self, schema: object) -> Any:  # noqa: N802
-            return Reader(int(self.options["end"]))
-
-    return Noting
-
-
 def run(spark: Any, folder: Path, end: int) -> list[str]:
     """Run a query until it has read what is there; return the calls."""
     log = folder / f"calls-{end}"
-    spark.dataSource.register(source(log))
+    from pyspark import cloudpickle  # noqa: PLC0415 - an extra
+
+    from tests.spark import noting  # noqa: PLC0415 - it needs pyspark
+
+    # The processes of Spark do not know this folder.
+    cloudpickle.register_pickle_by_value(noting)
+    spark.dataSource.register(noting.Noting)
     query = (
         spark.readStream.format("noting")
         .option("end", end)
+        .option("log", str(log))
         .load()
         .writeStream.format("noop")
         .option("checkpointLocation", str(folder / "checkpoint"))

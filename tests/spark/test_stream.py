@@ -75,27 +75,37 @@ def test_a_query_in_no_group_commits_nothing_and_begins_at_the_latest(reads: Rea
     assert reads.sunk() == [(p, n) for p in range(3) for n in range(5, 10)]
 
 
+def handle(plain: Consumer[Any, Any], reads: Reads) -> list[tuple[int, int]]:
+    """Read and commit until everything is committed, by whichever member; return what was read."""
+    handled: list[tuple[int, int]] = []
+    while reads.committed() != reads.ends():
+        for batch in plain.getmany(timeout=0.2).values():
+            handled += [(record.partition, record.offset) for record in batch]
+        plain.commit()
+    return handled
+
+
+def beside(reads: Reads) -> list[tuple[int, int]]:
+    """Have a plain consumer in the group for a while; return what it handled."""
+    with Consumer(
+        bootstrap_servers=reads.kafka.bootstrap,
+        group_id=reads.group,
+        assignors=("cooperative-sticky",),
+        auto_offset_reset="earliest",
+    ) as plain:
+        plain.subscribe(reads.ground.topic)
+        wait(plain.assignment, "the consumer has partitions")
+        reads.fill(50)
+        return handle(plain, reads)
+
+
 def test_a_plain_consumer_comes_and_goes_and_every_record_is_handled(reads: Reads) -> None:
     query = reads.start()
-    handled: list[tuple[int, int]] = []
     try:
         reads.fill(50)
         wait(lambda: reads.committed() == reads.ends(), "the query has read")
-        with Consumer(
-            bootstrap_servers=reads.kafka.bootstrap,
-            group_id=reads.group,
-            assignors=("cooperative-sticky",),
-            auto_offset_reset="earliest",
-        ) as plain:
-            plain.subscribe(reads.ground.topic)
-            wait(lambda: plain.getmany() or plain.assignment(), "the consumer has partitions")
-            reads.fill(50)
-            before = len(handled)
-            while reads.committed() != reads.ends():
-                for batch in plain.getmany(timeout=0.2).values():
-                    handled += [(record.partition, record.offset) for record in batch]
-                plain.commit()
-            assert len(handled) > before
+        handled = beside(reads)
+        assert handled
         reads.fill(50)
         wait(lambda: reads.committed() == reads.ends(), "the query has all partitions again")
     finally:
