@@ -255,11 +255,13 @@ def members_oracles(
         clean_handover: judge D5; False when the application commits by hand, or not at all.
         few_rounds: judge K2; False on a real machine, where members that release at different
             moments may each need a round.
-        slack: seconds forgiven to the lease, for logs of a real machine.
+        slack: seconds forgiven to the lease, and to the turn of an event loop in which a member is
+            fenced, for logs of a real machine.
     """
     oracles = oracles_of(
         [promise for promise in CATALOGUE if promise.real],
         {
+            FencedSilent: {"slack": slack},
             LeaseHeld: {"slack": slack},
             NothingLost: {"ends": ends},
             BoundedDuplicates: {"clean_handover": clean_handover},

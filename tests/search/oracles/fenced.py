@@ -40,15 +40,20 @@ _GROUP_APIS: Final = frozenset(
 
 
 class FencedSilent:
-    """T2: nothing after the fence."""
+    """T2: nothing after the fence.
+
+    Args:
+        slack: seconds that the turn of an event loop may take in which the member hears of it.
+    """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {AnswerReceived, CommitStep, Delivered, OwnershipStep, RequestSent, StateChanged}
     )
 
-    __slots__ = ("_awaited", "_fenced", "_ids")
+    __slots__ = ("_awaited", "_fenced", "_ids", "_slack")
 
-    def __init__(self) -> None:
+    def __init__(self, slack: float = 0.0) -> None:
+        self._slack = slack
         self._fenced: dict[Source, Entry] = {}
         self._ids: dict[Source, str] = {}
         self._awaited: dict[Source, Awaited] = {}
@@ -72,6 +77,8 @@ class FencedSilent:
                 what = f"sent {api.name}"
             case _:
                 return ()
+        if entry.at - fence.at < self._slack:
+            return ()
         return (Violation("T2", f"{entry.source} {what} after it was fenced", (fence, entry)),)
 
     def finish(self) -> tuple[Violation, ...]:
