@@ -10,7 +10,7 @@ from kgroup.spark.connecting import driver_config
 from kgroup.spark.driver import Driver
 from kgroup.spark.filters import NOTHING, Narrowing
 from kgroup.spark.options import AtTimes, Named, SourceOptions
-from kgroup.spark.places import resolved
+from kgroup.spark.places import partitions_in, resolved
 from kgroup.spark.planning import Range, tasks
 from kgroup.types import TopicPartition
 
@@ -48,7 +48,7 @@ def _partitions(driver: Driver, options: SourceOptions) -> set[TopicPartition]:
     if options.topics.partitions is not None:
         return set(options.topics.partitions)
     view = driver.call(lambda side: side.topics(options.topics, _ASKING))
-    return {tp for name in view.topics for tp in view.partitions_of(name)}
+    return partitions_in(view)
 
 
 def _starts(

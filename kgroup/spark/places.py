@@ -8,11 +8,17 @@ from collections.abc import Mapping
 
 from kgroup.errors import ConfigError
 from kgroup.net.log_offsets import OffsetSpec
+from kgroup.net.metadata import ClusterView
 from kgroup.spark.driver import Driver
 from kgroup.spark.options import AtOffsets, AtTimes, Named, Where
 from kgroup.types import TopicPartition
 
 _EARLIEST, _LATEST = -2, -1
+
+
+def partitions_in(view: ClusterView) -> set[TopicPartition]:
+    """Return the partitions of all topics of a view."""
+    return {tp for name in view.topics for tp in view.partitions_of(name)}
 
 
 def resolved(

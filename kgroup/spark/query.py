@@ -21,7 +21,7 @@ from kgroup.spark.connecting import driver_config
 from kgroup.spark.driver import Driver
 from kgroup.spark.offsets import CheckpointError, Span, StreamOffset
 from kgroup.spark.options import AtOffsets, AtTimes, Named, SourceOptions
-from kgroup.spark.places import ends, resolved
+from kgroup.spark.places import ends, partitions_in, resolved
 from kgroup.spark.planning import shared
 from kgroup.spark.positions import Known, begin, mark, settle
 from kgroup.types import Claim, OffsetAndMetadata, TopicPartition
@@ -98,7 +98,7 @@ class Query:
         if self.in_group:
             return StreamOffset(query)
         view = self._look(-math.inf)
-        partitions = _partitions(view)
+        partitions = partitions_in(view)
         where = self._options.starting or Named.LATEST
         places = resolved(self.driver(), where, partitions, name="startingOffsets")
         return self._offset(query, 0, {tp: (at, at) for tp, at in places.items()})
@@ -194,7 +194,7 @@ class Query:
     def _holds(self, *, available: bool) -> dict[TopicPartition, Claim | None]:
         """Return what may be read now; wait for the group only while that is nothing."""
         if not self.in_group:
-            return dict.fromkeys(_partitions(self._view))
+            return dict.fromkeys(partitions_in(self._view))
         driver, wanted = self.driver(), self._options.topics
         waits = _JOINING if available or not self._held else 0.0
         if not driver.call(lambda side: side.join(wanted, waits)) and waits:
@@ -287,7 +287,7 @@ class Query:
         first = unknown - later
         if first:
             where = self._options.starting or Named.LATEST
-            asked = _partitions(self._view) if isinstance(where, AtOffsets | AtTimes) else first
+            asked = partitions_in(self._view) if isinstance(where, AtOffsets | AtTimes) else first
             places = resolved(self.driver(), where, asked, name="startingOffsets")
             found |= {tp: places[tp] for tp in first}
         return found
@@ -342,10 +342,6 @@ class _Position:
 
     offset: int
     batch: int
-
-
-def _partitions(view: ClusterView) -> set[TopicPartition]:
-    return {tp for name in view.topics for tp in view.partitions_of(name)}
 
 
 def _is_renewed(topic: str, start: StreamOffset, view: ClusterView) -> bool:
