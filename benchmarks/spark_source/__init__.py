@@ -2,4 +2,6 @@
 
 - `__main__`: The command: what is measured, and the report
 - `session`: A Spark with both sources, and what a piece of work costs it
+- `sharing`: What a query's commits take, and what a member costs it that joins and leaves
+- `verifying`: What `kgroup spark verify` takes for a large table
 """

@@ -1,7 +1,8 @@
 """`python -m benchmarks.spark_source`: kgroup's Spark source next to Spark's own, on one broker.
 
-Decides: what is measured: batch reads to nowhere and to Parquet, and micro-batches of 200,000 and
-of 1,000 rows. The sources run in turn. Before anything is timed, their rows must be equal.
+Decides: what is measured: batch reads to nowhere and to Parquet, micro-batches of 200,000 and of
+1,000 rows, commits, what a joiner costs, and `kgroup spark verify`. The sources run in turn.
+Before anything is timed, their rows must be equal.
 Never: hides a loss: every sample stands in the JSON.
 """
 
@@ -18,6 +19,8 @@ from benchmarks.consume.filling import PARTITIONS, Topic, rounded
 from benchmarks.consume.scenarios import Data
 from benchmarks.machine import environment
 from benchmarks.spark_source.session import CONNECTOR, SOURCES, Session
+from benchmarks.spark_source.sharing import shared
+from benchmarks.spark_source.verifying import verified
 from kgroup.testing.kafka.local import start_local
 from kgroup.testing.kafka.supply import find_program
 
@@ -40,7 +43,7 @@ def main() -> int:
         kafka = start_local(find_program(_VERSION), _VERSION, 1)
         bootstrap = kafka.bootstrap
     try:
-        session = _session(options.cores)
+        session = _session(options.cores, bootstrap)
         try:
             document = _measured(session, bootstrap, options)
         finally:
@@ -53,12 +56,12 @@ def main() -> int:
     return 0 if all(case["equal"] for case in document["cases"]) else 1
 
 
-def _session(cores: int) -> Session:
+def _session(cores: int, bootstrap: str) -> Session:
     try:
-        return Session(cores, connector=True)
+        return Session(cores, bootstrap, connector=True)
     except Exception as error:  # noqa: BLE001 - whatever the resolver says
         print(f"Spark's own source does not resolve, kgroup alone: {error}", file=sys.stderr)
-        return Session(cores, connector=False)
+        return Session(cores, bootstrap, connector=False)
 
 
 def _measured(session: Session, bootstrap: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -92,6 +95,13 @@ def _measured(session: Session, bootstrap: str, options: argparse.Namespace) -> 
         for what, work in _works(session, bootstrap, name, options.rows):
             case["work"][what] = _in_turn(session, sources, what, work, options.runs)
             print(_line(name, what, records, case["work"][what]))
+    print("a member that joins and leaves", file=sys.stderr)
+    document["sharing"] = shared(session, bootstrap)
+    print(json.dumps(document["sharing"]["summary"]))
+    if options.verify_rows:
+        print(f"verifying {options.verify_rows:,} rows", file=sys.stderr)
+        document["verify"] = verified(session, options.verify_rows)
+        print(json.dumps(document["verify"]))
     return document
 
 
@@ -147,7 +157,10 @@ def _line(topic: str, what: str, records: int, samples: dict[str, list[dict[str,
         if what == "small":
             batches = [one for each in found for one in each["batch_ms"]]
             text = f"{source} {statistics.median(batches):.0f} ms a batch"
-        parts.append(f"{text}, peak {max(each['peak'] for each in found):.0f} MB")
+        if found[0]["received"] is not None:
+            received = statistics.median(each["received"] for each in found)
+            text += f", {received / 1e6:.1f} MB received"
+        parts.append(text)
     return f"{topic:16} {what:10} " + "; ".join(parts)
 
 
@@ -157,6 +170,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=2_000_000, help="records of 100 bytes")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--verify-rows", type=int, default=100_000_000, help="0 for none")
     parser.add_argument("--quick", action="store_true", help="one kind of records")
     parser.add_argument("--json", type=Path, metavar="FILE")
     return parser.parse_args()

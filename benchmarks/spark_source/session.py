@@ -6,7 +6,9 @@ Never: installs a connector: Spark resolves it, or there is none and the report 
 """
 
 import os
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,12 +35,15 @@ class Cost:
     Args:
         seconds: by the clock.
         cpu: seconds of all processes of the session.
-        peak: megabytes of the largest Python process.
+        received: bytes from the brokers, by connections that are still open; None where `ss` is
+            missing.
+        peaks: kind of process -> megabytes of the largest, since it was started.
     """
 
     seconds: float
     cpu: float
-    peak: float
+    received: int | None
+    peaks: dict[str, float]
 
 
 class Session:
@@ -46,10 +51,12 @@ class Session:
 
     Args:
         cores: how many tasks run at once.
+        bootstrap: the brokers.
         connector: whether Spark's own source is to be resolved.
     """
 
-    def __init__(self, cores: int, *, connector: bool) -> None:
+    def __init__(self, cores: int, bootstrap: str, *, connector: bool) -> None:
+        self._ports = [each.rpartition(":")[2] for each in bootstrap.split(",")]
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         builder = SparkSession.builder.master(f"local[{cores}]").appName("kgroup-benchmark")
@@ -85,9 +92,8 @@ class Session:
 
     def to_parquet(self, source: str, bootstrap: str, topic: str) -> None:
         """Read a topic into files."""
-        with _folder() as folder:
-            path = str(folder / "table")
-            self.frame(source, bootstrap, topic).write.parquet(path)
+        with folder() as path:
+            self.frame(source, bootstrap, topic).write.parquet(str(path / "table"))
 
     def stream(self, source: str, bootstrap: str, topic: str, rows: int) -> list[float]:
         """Read a topic in micro-batches; return the milliseconds of each.
@@ -98,15 +104,14 @@ class Session:
             topic: its name.
             rows: of one batch.
         """
-        reader = self.spark.readStream.format(source).option("kafka.bootstrap.servers", bootstrap)
-        reader = reader.option("subscribe", topic).option("startingOffsets", "earliest")
+        options = {"maxOffsetsPerTrigger": str(rows)}
         if source == "kgroup":
-            reader = reader.option("kafka.group.id", f"bench-{time.time_ns()}")
-        frame = reader.option("maxOffsetsPerTrigger", str(rows)).load()
-        with _folder() as folder:
+            options["kafka.group.id"] = f"bench-{time.time_ns()}"
+        frame = self.streaming(source, bootstrap, topic, **options)
+        with folder() as path:
             query = (
                 frame.writeStream.format("noop")
-                .option("checkpointLocation", str(folder))
+                .option("checkpointLocation", str(path))
                 .trigger(availableNow=True)
                 .start()
             )
@@ -114,12 +119,35 @@ class Session:
             found = [each for each in query.recentProgress if each.numInputRows]
         return [float(each.batchDuration) for each in found]
 
+    def streaming(self, source: str, bootstrap: str, topic: str, **options: str) -> DataFrame:
+        """Return a streaming read of a topic from its beginning."""
+        reader = self.spark.readStream.format(source).option("kafka.bootstrap.servers", bootstrap)
+        reader = reader.option("subscribe", topic).option("startingOffsets", "earliest")
+        return reader.options(**options).load()
+
     def cost(self, work: Any) -> Cost:  # noqa: ANN401 - a function without arguments
         """Do some work, and return what it took."""
-        before, began = _cpu(), time.monotonic()
+        received, before, began = self._received(), _cpu(), time.monotonic()
         work()
         seconds, cpu = time.monotonic() - began, _cpu() - before
-        return Cost(round(seconds, 3), round(cpu, 2), _peak())
+        after = self._received()
+        fresh = None
+        if after is not None and received is not None:
+            fresh = sum(count - received.get(each, 0) for each, count in after.items())
+        return Cost(round(seconds, 3), round(cpu, 2), fresh, _peaks())
+
+    def _received(self) -> dict[str, int] | None:
+        """Return connection to a broker -> bytes it has received."""
+        if shutil.which("ss") is None:
+            return None
+        ports = " or ".join(f"dport = :{port}" for port in self._ports)
+        command = ["ss", "-tinHO", "state", "established", f"( {ports} )"]
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        found: dict[str, int] = {}
+        for line in lines.splitlines():
+            count = re.search(r"bytes_received:(\d+)", line)
+            found[line.split()[2]] = int(count[1]) if count else 0
+        return found
 
     def close(self) -> None:
         """End the session."""
@@ -127,7 +155,8 @@ class Session:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def folder() -> Iterator[Path]:
+    """Make a folder for one block."""
     path = Path(tempfile.mkdtemp(prefix="kgroup-spark-"))
     try:
         yield path
@@ -163,14 +192,18 @@ def _cpu() -> float:
     return total / _TICKS
 
 
-def _peak() -> float:
-    peaks = [0.0]
+def _peaks() -> dict[str, float]:
+    """Return kind of process (program, java, a Python module) -> megabytes of the largest."""
+    found: dict[str, float] = {}
     for pid in _family():
         try:
             status = Path(f"/proc/{pid}/status").read_text()
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
         except OSError:
             continue
         lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-        if lines["Name"].strip().startswith("python"):
-            peaks.append(int(lines.get("VmHWM", "0 kB").split()[0]) / 1024)
-    return round(max(peaks), 1)
+        peak = int(lines.get("VmHWM", "0 kB").split()[0]) / 1024
+        kind = words[words.index("-m") + 1] if "-m" in words[:3] else Path(words[0]).name
+        kind = "program" if pid == os.getpid() else kind
+        found[kind] = max(found.get(kind, 0.0), round(peak, 1))
+    return found

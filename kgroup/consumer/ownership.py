@@ -131,16 +131,19 @@ class Ownership:
         self._notifiers.news.notify()
 
     def _journal(self, change: OwnershipChange, phase: Phase) -> None:
-        claims = change.added if change.kind is ChangeKind.ASSIGNED else change.removed
-        generation = change.generation
-        self._sink.emit(
-            OwnershipStep(
-                kind=change.kind,
-                phase=phase,
-                claims=claims,
-                member_id=None if generation is None else generation.member_id,
-                generation_id=None if generation is None else generation.generation_id,
-                cause=change.cause.value,
-                serial=change.serial,
-            )
-        )
+        self._sink.emit(ownership_step(change, phase))
+
+
+def ownership_step(change: OwnershipChange, phase: Phase) -> OwnershipStep:
+    """Return the entry of the event log for one edge of a change."""
+    claims = change.added if change.kind is ChangeKind.ASSIGNED else change.removed
+    generation = change.generation
+    return OwnershipStep(
+        kind=change.kind,
+        phase=phase,
+        claims=claims,
+        member_id=None if generation is None else generation.member_id,
+        generation_id=None if generation is None else generation.generation_id,
+        cause=change.cause.value,
+        serial=change.serial,
+    )

@@ -2,7 +2,9 @@
 
 - `source`: What Spark is given: the data source, its readers, and the order of their calls
 - `query`: One streaming query in its reader process: which batch comes next, and what is committed
-- `driver`: What the driver's side asks of a cluster: logs, committed offsets, a member's life
+- `member`: A query's member of its group, and what it asks of the cluster; on an event loop
+- `driver`: The thread in which a query's member lives, and how Spark's thread asks it
+- `where`: Where reading begins and ends, as options say it
 - `places`: Where a query begins and ends, asked of the cluster
 - `reading`: A task on an executor: ranges to Arrow batches
 - `connecting`: The options of the consumer that a query's options make
@@ -18,6 +20,6 @@
   the verdict
 
 Spark runs these in three kinds of processes. A planner makes the readers and is gone. The reader
-process lives as long as a query: there, and only there, the member lives (`driver`). Tasks run in
+process lives as long as a query: there, and only there, the member lives (`member`). Tasks run in
 workers of the executors (`reading`).
 """

@@ -9,9 +9,10 @@ from typing import Final
 from kgroup.spark.connecting import driver_config
 from kgroup.spark.driver import Driver
 from kgroup.spark.filters import NOTHING, Narrowing
-from kgroup.spark.options import AtTimes, Named, SourceOptions
+from kgroup.spark.options import SourceOptions
 from kgroup.spark.places import partitions_in, resolved
 from kgroup.spark.planning import Range, tasks
+from kgroup.spark.where import AtTimes, Named
 from kgroup.types import TopicPartition
 
 _ASKING: Final = 30.0
@@ -47,7 +48,7 @@ def ranges(options: SourceOptions, narrowing: Narrowing = NOTHING) -> list[tuple
 def _partitions(driver: Driver, options: SourceOptions) -> set[TopicPartition]:
     if options.topics.partitions is not None:
         return set(options.topics.partitions)
-    view = driver.call(lambda side: side.topics(options.topics, _ASKING))
+    view = driver.call(lambda member: member.topics(options.topics, _ASKING))
     return partitions_in(view)
 
 
@@ -57,7 +58,7 @@ def _starts(
     if options.starting is not Named.COMMITTED:
         where = options.starting or Named.EARLIEST
         return resolved(driver, where, partitions, name="startingOffsets")
-    found = driver.call(lambda side: side.committed(partitions))
+    found = driver.call(lambda member: member.committed(partitions))
     places = {tp: place.offset for tp, place in found.items() if place is not None}
     rest = partitions - places.keys()
     return places | resolved(driver, Named.EARLIEST, rest, name="startingOffsets")

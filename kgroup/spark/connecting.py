@@ -16,7 +16,9 @@ from typing import Final
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
 from kgroup.spark.options import SourceOptions
+from kgroup.spark.where import Named, Where
 from kgroup.sync import Consumer
+from kgroup.types import Backend
 
 _DEFAULTS: Final[Mapping[str, object]] = MappingProxyType(
     {
@@ -25,6 +27,13 @@ _DEFAULTS: Final[Mapping[str, object]] = MappingProxyType(
         "client_id": "kgroup-spark",
         "enable_auto_commit": False,
         "max_poll_interval": 1800.0,
+    }
+)
+_OF_WORKERS: Final[Mapping[str, object]] = MappingProxyType(
+    {
+        "client_id": "kgroup-spark",
+        # A task hands its records on at once: what is ready for later only takes memory.
+        "prefetch_max_bytes": 8 * 1024 * 1024,
     }
 )
 _OF_MEMBERS: Final = frozenset(
@@ -63,9 +72,28 @@ def driver_config(options: SourceOptions, *, member: bool) -> ConsumerConfig:
         ConfigError: an option cannot be used, or a secret cannot be read.
     """
     given = {**_DEFAULTS, **options.config}
+    if member and given.get("backend") == Backend.MARSHAL.value:
+        given["auto_offset_reset"] = _policy(options.starting)
     if not member:
         given = {name: each for name, each in given.items() if name not in _OF_MEMBERS}
     return ConsumerConfig.of(_revealed(given))
+
+
+def _policy(starting: Where | None) -> str:
+    """Return where a claim begins that nobody has had: it says so in the log, before it is read.
+
+    Raises:
+        ConfigError: no policy says it.
+    """
+    if starting is Named.EARLIEST:
+        return "earliest"
+    if starting in (None, Named.LATEST, Named.COMMITTED):
+        return "latest"
+    expected = (
+        "earliest or latest in a group that claims by a log; `kgroup marshal set-positions` sets "
+        "other positions"
+    )
+    raise ConfigError("startingOffsets", "offsets or times", expected)
 
 
 def worker_consumer(options: SourceOptions) -> Consumer[bytes | None, bytes | None]:
@@ -75,22 +103,44 @@ def worker_consumer(options: SourceOptions) -> Consumer[bytes | None, bytes | No
         ConfigError, NoBrokerError: it cannot be made, or finds no broker.
     """
     given = {name: each for name, each in options.config.items() if name not in _OF_MEMBERS}
+    given = {**_OF_WORKERS, **given, "max_poll_records": None}
     given["auto_offset_reset"] = "none" if options.fails_on_data_loss else "earliest"
-    given.update(client_id=given.get("client_id", "kgroup-spark"), max_poll_records=None)
-    text = json.dumps(given, sort_keys=True)
-    consumer = _consumer(os.getpid(), text)
-    if consumer.failure is not None:
-        _consumer.cache_clear()
-        consumer = _consumer(os.getpid(), text)
-    return consumer
+    return _worker(os.getpid()).consumer(given)
+
+
+def disconnect_worker() -> None:
+    """End this process's consumer, if there is one. The next task makes another."""
+    _worker(os.getpid()).close()
 
 
 @lru_cache(maxsize=1)
-def _consumer(_process: int, text: str) -> Consumer[bytes | None, bytes | None]:
-    """Make the consumer of a worker; a forked child has another process id, so it makes its own."""
-    consumer = Consumer(config=ConsumerConfig.of(_revealed(json.loads(text))))
-    consumer.__enter__()  # it lives as long as the worker
-    return consumer
+def _worker(_process: int) -> "_Worker":
+    """Return what this process keeps; a forked child has another id, and begins with nothing."""
+    return _Worker()
+
+
+class _Worker:
+    """What a worker keeps between tasks: one consumer, of the options that were wanted last."""
+
+    def __init__(self) -> None:
+        self._kept: Consumer[bytes | None, bytes | None] | None = None
+        self._options = ""
+
+    def consumer(self, given: Mapping[str, object]) -> Consumer[bytes | None, bytes | None]:
+        """Return the consumer of these options: the one that is kept, if it still works."""
+        text = json.dumps(given, sort_keys=True)
+        if self._kept is None or self._options != text or self._kept.failure is not None:
+            self.close()
+            made = Consumer[bytes | None, bytes | None](config=ConsumerConfig.of(_revealed(given)))
+            made.__enter__()  # it lives longer than the task
+            self._kept, self._options = made, text
+        return self._kept
+
+    def close(self) -> None:
+        """Disconnect."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.__exit__(None, None, None)
 
 
 def _revealed(given: Mapping[str, object]) -> dict[str, object]:

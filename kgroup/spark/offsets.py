@@ -42,12 +42,14 @@ class StreamOffset:
         batch: number of the micro-batch that it ends, 0 before the first.
         spans: partition -> what of it is in the batch; from and to are equal where that is nothing.
         topic_ids: topic -> its id as hexadecimal digits; without those of old brokers.
+        fences: partition -> what fences its owner, the offset of a claim; Marshal only, if asked.
     """
 
     query: str
     batch: int = 0
     spans: Mapping[TopicPartition, Span] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    fences: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     @property
     def ends(self) -> dict[TopicPartition, int]:
@@ -59,7 +61,8 @@ class StreamOffset:
         topics: dict[str, Any] = {}
         for tp in sorted(self.spans):
             row = topics.setdefault(tp.topic, {"id": self.topic_ids.get(tp.topic), "p": {}})
-            row["p"][str(tp.partition)] = list(self.spans[tp])
+            fence = [self.fences[tp]] if tp in self.fences else []
+            row["p"][str(tp.partition)] = [*self.spans[tp], *fence]
         return {"b": self.batch, "q": self.query, "t": topics, "v": FORM}
 
     @staticmethod
@@ -74,9 +77,13 @@ class StreamOffset:
             raise CheckpointError(f"it is of {known}; a new checkpoint begins anew")
         spans: dict[TopicPartition, Span] = {}
         ids: dict[str, str] = {}
+        fences: dict[TopicPartition, int] = {}
         for topic, row in given["t"].items():
             if row["id"] is not None:
                 ids[topic] = row["id"]
-            for number, (begin, end) in row["p"].items():
-                spans[TopicPartition(topic, int(number))] = (begin, end)
-        return StreamOffset(given["q"], given["b"], spans, ids)
+            for number, (begin, end, *fence) in row["p"].items():
+                tp = TopicPartition(topic, int(number))
+                spans[tp] = (begin, end)
+                if fence:
+                    fences[tp] = fence[0]
+        return StreamOffset(given["q"], given["b"], spans, ids, fences)

@@ -6,52 +6,19 @@ Never: reads a file or a variable (`connecting` does, for secrets); asks a broke
 Source: the options of Spark's own Kafka source, where they mean the same.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from kgroup.config import ConsumerConfig
 from kgroup.config.text import meant
 from kgroup.errors import ConfigError
-from kgroup.types import Subscription, TopicPartition
+from kgroup.spark.where import Named, Where, assigned, place
+from kgroup.types import Backend, Subscription
 from kgroup.values import dataclass
-from kgroup.words import Word
-
-
-class Named(Word):
-    """A place in every log that has a name."""
-
-    EARLIEST = "earliest"
-    LATEST = "latest"
-    COMMITTED = "committed"
-
-
-@dataclass(frozen=True, slots=True)
-class AtOffsets:
-    """An offset for each partition; -2 is the earliest, -1 the latest."""
-
-    offsets: Mapping[TopicPartition, int]
-
-
-@dataclass(frozen=True, slots=True)
-class AtTimes:
-    """The first record at or after a time, milliseconds since the epoch.
-
-    Args:
-        times: for each partition.
-        everywhere: for all others, None where they have none.
-    """
-
-    times: Mapping[TopicPartition, int]
-    everywhere: int | None = None
-
-
-Where: TypeAlias = Named | AtOffsets | AtTimes
-"""Where reading begins or ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +34,7 @@ class SourceOptions:
         longest_delay: the longest such wait, seconds.
         partitions_at_least: tasks of one batch, when there are rows enough.
         headers: whether there is a column of headers.
+        fence: whether there is a column of what fences a partition's owner.
         fails_on_data_loss: whether records that are gone end the query.
         rejoins: whether a query goes on after its membership was lost.
         pushes_down: whether filters of a batch read narrow what is fetched.
@@ -82,6 +50,7 @@ class SourceOptions:
     longest_delay: float = 900.0
     partitions_at_least: int | None = None
     headers: bool = False
+    fence: bool = False
     fails_on_data_loss: bool = True
     rejoins: bool = False
     pushes_down: bool = False
@@ -113,13 +82,16 @@ class SourceOptions:
             if name in _PLAIN:
                 target, read = _PLAIN[name]
                 made[target] = read(_NAMES[name], text)
-        starting = _place(own, "starting")
-        ending = _place(own, "ending") or Named.LATEST
+        starting = place(own, "starting")
+        ending = place(own, "ending") or Named.LATEST
         if ending in (Named.EARLIEST, Named.COMMITTED):
             raise ConfigError("endingOffsets", str(ending), "latest, or offsets as JSON")
         if starting is Named.COMMITTED and "group_id" not in config:
             expected = "'kafka.group.id' beside it: the group that has committed"
             raise ConfigError("startingOffsets", "committed", expected)
+        if made.get("fence") and config.get("backend") != Backend.MARSHAL.value:
+            expected = "kgroup.backend=marshal beside it: a classic generation orders no owners"
+            raise ConfigError("includeFence", "true", expected)
         return SourceOptions(
             topics=_topics(own, streaming=streaming),
             starting=starting,
@@ -175,6 +147,7 @@ _PLAIN: Final[Mapping[str, tuple[str, Callable[[str, str], object]]]] = MappingP
         "maxtriggerdelay": ("longest_delay", _delay),
         "minpartitions": ("partitions_at_least", _whole),
         "includeheaders": ("headers", _flag),
+        "includefence": ("fence", _flag),
         "failondataloss": ("fails_on_data_loss", _flag),
         "onfenced": ("rejoins", _on_fenced),
         "pushdown": ("pushes_down", _flag),
@@ -198,6 +171,7 @@ _OTHERS: Final = (
     "maxTriggerDelay",
     "minPartitions",
     "includeHeaders",
+    "includeFence",
     "failOnDataLoss",
     "onFenced",
     "pushdown",
@@ -208,6 +182,7 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType({name.lower(): name for name
 
 _STREAMING_ONLY: Final = (
     "maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay", "onfenced", "journal",
+    "includefence",
 )  # fmt: skip
 _BATCH_ONLY: Final = (
     "assign", "endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp", "pushdown",
@@ -236,7 +211,7 @@ def _topics(own: Mapping[str, str], *, streaming: bool) -> Subscription:
     (way,) = found
     text = own[way]
     if way == "assign":
-        return Subscription(partitions=_assigned(text))
+        return Subscription(partitions=assigned(text))
     if way == "subscribepattern":
         try:
             re.compile(text)
@@ -247,68 +222,6 @@ def _topics(own: Mapping[str, str], *, streaming: bool) -> Subscription:
     if not names:
         raise ConfigError("subscribe", text, "names of topics, with commas between")
     return Subscription(topics=names)
-
-
-def _assigned(text: str) -> frozenset[TopicPartition]:
-    shape = '{"topic": [0, 1], ...}'
-    found = set[TopicPartition]()
-    for topic, numbers in _json("assign", text, shape).items():
-        if not isinstance(numbers, list) or not all(type(each) is int for each in numbers):
-            raise ConfigError("assign", text, shape)
-        found |= {TopicPartition(topic, number) for number in numbers}
-    return frozenset(found)
-
-
-def _place(own: Mapping[str, str], end: str) -> Where | None:
-    """Read where reading begins or ends; of several options the one for times counts, as Spark's.
-
-    Args:
-        own: the options.
-        end: "starting" or "ending".
-    """
-    by_time, time, plain = f"{end}offsetsbytimestamp", f"{end}timestamp", f"{end}offsets"
-    everywhere = None
-    if time in own:
-        name = _NAMES[time]
-        if not own[time].isdecimal():
-            raise ConfigError(name, own[time], "milliseconds since the epoch")
-        everywhere = int(own[time])
-    if everywhere is not None:
-        return AtTimes({}, everywhere)
-    if by_time in own:
-        return AtTimes(_numbers(_NAMES[by_time], own[by_time], least=0))
-    if plain not in own:
-        return None
-    text, name = own[plain], _NAMES[plain]
-    if text.lower() in {each.value for each in Named}:
-        return Named(text.lower())
-    if not text.lstrip().startswith("{"):
-        expected = "earliest, latest, committed, or offsets as JSON"
-        raise ConfigError(name, text, expected)
-    return AtOffsets(_numbers(name, text, least=-2))
-
-
-def _numbers(name: str, text: str, *, least: int) -> dict[TopicPartition, int]:
-    shape = '{"topic": {"0": 23, "1": 345}, ...}'
-    found: dict[TopicPartition, int] = {}
-    for topic, each in _json(name, text, shape).items():
-        if not isinstance(each, dict):
-            raise ConfigError(name, text, shape)
-        for number, value in each.items():
-            if not number.isdecimal() or type(value) is not int or value < least:
-                raise ConfigError(name, text, shape)
-            found[TopicPartition(topic, int(number))] = value
-    return found
-
-
-def _json(name: str, text: str, shape: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ConfigError(name, text, f"JSON such as {shape}")
-    return found
 
 
 # -- what goes to the consumer ---------------------------------------------------------------------

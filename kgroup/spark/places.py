@@ -10,7 +10,7 @@ from kgroup.errors import ConfigError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.metadata import ClusterView
 from kgroup.spark.driver import Driver
-from kgroup.spark.options import AtOffsets, AtTimes, Named, Where
+from kgroup.spark.where import AtOffsets, AtTimes, Named, Where
 from kgroup.types import TopicPartition
 
 _EARLIEST, _LATEST = -2, -1
@@ -63,7 +63,7 @@ def ends(
     driver: Driver, partitions: set[TopicPartition], spec: OffsetSpec
 ) -> dict[TopicPartition, int]:
     """Return where logs begin or end; nobody is asked about no partition."""
-    return driver.call(lambda side: side.ends(partitions, spec)) if partitions else {}
+    return driver.call(lambda member: member.ends(partitions, spec)) if partitions else {}
 
 
 def _at_offsets(driver: Driver, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -74,7 +74,7 @@ def _at_offsets(driver: Driver, offsets: Mapping[TopicPartition, int]) -> dict[T
 
 
 def _at_times(driver: Driver, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    found = driver.call(lambda side: side.logs.at_times(times, None))
+    found = driver.call(lambda member: member.logs.at_times(times, None))
     late = {tp for tp, place in found.items() if place is None}
     places = {tp: place.offset for tp, place in found.items() if place is not None}
     return places | ends(driver, late, OffsetSpec.LATEST)

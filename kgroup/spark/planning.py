@@ -6,6 +6,7 @@ Never: knows how many cores there are: Spark's scheduler does.
 
 from collections.abc import Mapping
 from heapq import heapify, heapreplace
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kgroup.spark.offsets import Span
@@ -13,6 +14,7 @@ from kgroup.types import TopicPartition
 
 ROWS_PER_TASK: Final = 50_000
 """A task costs about as much as reading so many rows: fewer share one."""
+NO_FENCES: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
 
 
 class Range(NamedTuple):
@@ -22,11 +24,13 @@ class Range(NamedTuple):
         tp: the partition.
         begin: first offset.
         end: offset behind the last.
+        fence: what fences its owner, None without.
     """
 
     tp: TopicPartition
     begin: int
     end: int
+    fence: int | None = None
 
     @property
     def rows(self) -> int:
@@ -57,14 +61,23 @@ def shared(backlog: Mapping[TopicPartition, Span], limit: int | None) -> dict[To
     return found
 
 
-def tasks(spans: Mapping[TopicPartition, Span], at_least: int | None) -> list[tuple[Range, ...]]:
+def tasks(
+    spans: Mapping[TopicPartition, Span],
+    at_least: int | None,
+    fences: Mapping[TopicPartition, int] = NO_FENCES,
+) -> list[tuple[Range, ...]]:
     """Deal spans out to tasks: one for each 50,000 rows, no more than there are ranges.
 
     Args:
         spans: what is read of each partition.
         at_least: `minPartitions`: large spans are split until there are so many tasks.
+        fences: what fences the owner of each; none where that is not known.
     """
-    ranges = [Range(tp, begin, end) for tp, (begin, end) in sorted(spans.items()) if begin < end]
+    ranges = [
+        Range(tp, begin, end, fences.get(tp))
+        for tp, (begin, end) in sorted(spans.items())
+        if begin < end
+    ]
     rows = sum(each.rows for each in ranges)
     count = min(len(ranges), -(-rows // ROWS_PER_TASK))
     if at_least is not None and at_least > len(ranges):
@@ -78,7 +91,7 @@ def _split(ranges: list[Range], rows: int, wanted: int) -> list[Range]:
     for each in ranges:
         parts = min(max(round(wanted * each.rows / rows), 1), each.rows)
         cuts = [each.begin + each.rows * n // parts for n in range(parts + 1)]
-        found += [Range(each.tp, cuts[n], cuts[n + 1]) for n in range(parts)]
+        found += [each._replace(begin=cuts[n], end=cuts[n + 1]) for n in range(parts)]
     return found
 
 

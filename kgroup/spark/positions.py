@@ -10,8 +10,11 @@ Never: asks anybody; the places come in as arguments.
 | has a position in its checkpoint | by this query | that position: commits are a trigger late |
 | has a position in its checkpoint | by others, further | what is committed: they handled it |
 | has a position in its checkpoint | by others, not as far | its position: its sink has the rest |
+| has committed, and lost the claim since | by others, in front of that | what is committed |
 | has no position | by anybody | what is committed |
 | has no position | nothing | where `startingOffsets` says; a new partition at its beginning |
+
+The last but two: members only go forward, so somebody has set the positions back on purpose.
 
 A place that the log does not hold any more, or not yet, is moved by `settle`, or ends the query.
 """
@@ -65,12 +68,14 @@ class Known:
         checkpoint: position in the checkpoint, None without one.
         committed: in the group, None for nothing.
         fallback: where `startingOffsets` says.
+        taken: what the group has taken from this query since it was started, None for nothing.
     """
 
     kept: int | None = None
     checkpoint: int | None = None
     committed: OffsetAndMetadata | None = None
     fallback: int | None = None
+    taken: int | None = None
 
 
 def begin(known: Known, query: str) -> int | None:
@@ -82,6 +87,8 @@ def begin(known: Known, query: str) -> int | None:
         return known.fallback if committed is None else committed.offset
     if committed is None or is_own(committed, query):
         return known.checkpoint
+    if known.taken is not None and committed.offset < known.taken:
+        return committed.offset
     return max(known.checkpoint, committed.offset)
 
 

@@ -15,15 +15,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from kgroup.errors import GroupError
-from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.metadata import EMPTY_VIEW, ClusterView
 from kgroup.spark.connecting import driver_config
 from kgroup.spark.driver import Driver
+from kgroup.spark.member import Sighting
 from kgroup.spark.offsets import CheckpointError, Span, StreamOffset
-from kgroup.spark.options import AtOffsets, AtTimes, Named, SourceOptions
-from kgroup.spark.places import ends, partitions_in, resolved
+from kgroup.spark.options import SourceOptions
+from kgroup.spark.places import partitions_in, resolved
 from kgroup.spark.planning import shared
 from kgroup.spark.positions import Known, begin, mark, settle
+from kgroup.spark.where import AtOffsets, AtTimes, Named
 from kgroup.types import Claim, OffsetAndMetadata, TopicPartition
 from kgroup.values import dataclass
 
@@ -33,11 +34,11 @@ _JOINING: Final = 60.0
 """Longest wait for a first assignment, seconds; then the trigger has no batch."""
 _ASKING: Final = 30.0
 _LOOK_AGAIN: Final = 5.0
+"""Seconds between two questions about topics."""
 _GRACE: Final = 60.0
 """Seconds in which a log may end in front of a position before records count as lost."""
 _IDLE: Final = 0.05
 """Seconds between two triggers that find nothing; Spark asks a hundred times a second."""
-"""Seconds between two questions about topics."""
 
 
 class Query:
@@ -132,7 +133,7 @@ class Query:
         spans = self._backlog(available=available)
         rows = sum(end - begin for begin, end in spans.values())
         if rows == 0 or self._waits(rows, now, available=available):
-            self.driver().call(lambda side: side.pause(_IDLE))
+            self.driver().call(lambda member: member.pause(_IDLE))
             return None
         self._waits_since = None
         # What it does not hold now, it may hold again: its sink has so much of it.
@@ -149,7 +150,7 @@ class Query:
         }
         self._in_batch = set(spans)
         if self._driver is not None and spans:
-            self._driver.call(lambda side: side.begin_batch(spans))
+            self._driver.call(lambda member: member.begin_batch(spans))
 
     # -- the batch before ------------------------------------------------------------------
 
@@ -164,9 +165,9 @@ class Query:
             if claim.tp in start.ends
         }
         if offsets:
-            driver.call(lambda side: side.commit_soon(offsets))
+            driver.call(lambda member: member.commit_soon(offsets))
         self._in_batch = set()
-        lost, cut = driver.call(lambda side: side.end_batch())
+        lost, cut = driver.call(lambda member: member.end_batch())
         if cut:
             names = ", ".join(map(str, sorted(cut)))
             log.warning(
@@ -187,7 +188,7 @@ class Query:
         """Return what the cluster says of the topics; asked anew after some seconds."""
         if now - self._seen_at >= _LOOK_AGAIN or not self._view.topics:
             wanted = self._options.topics
-            self._view = self.driver().call(lambda side: side.topics(wanted, _ASKING))
+            self._view = self.driver().call(lambda member: member.topics(wanted, _ASKING))
             self._seen_at = now
         return self._view
 
@@ -197,12 +198,12 @@ class Query:
             return dict.fromkeys(partitions_in(self._view))
         driver, wanted = self.driver(), self._options.topics
         waits = _JOINING if available or not self._held else 0.0
-        if not driver.call(lambda side: side.join(wanted, waits)) and waits:
+        if not driver.call(lambda member: member.join(wanted, waits)) and waits:
             why = f"the group has not said within {waits:g} s what this query owns"
             if available:
                 raise GroupError(why)
             log.warning(why)
-        return dict(driver.call(lambda side: side.held()))
+        return dict(driver.call(lambda member: member.held()))
 
     def _check_topics(self, view: ClusterView, start: StreamOffset) -> None:
         """Refuse topics that are not those of the checkpoint.
@@ -223,25 +224,28 @@ class Query:
         self, start: StreamOffset, held: Mapping[TopicPartition, Claim | None], now: float
     ) -> dict[TopicPartition, "_Position"]:
         """Return where to go on with each partition; the log must hold that place."""
-        driver = self.driver()
         new = {tp for tp in held if not self._is_kept(tp, held[tp])}
-        committed: dict[TopicPartition, OffsetAndMetadata | None] = {}
-        if self.in_group and new:
-            committed.update(driver.call(lambda side: side.committed(new)))
-        firsts = ends(driver, new, OffsetSpec.EARLIEST)
-        self.latest = ends(driver, set(held), OffsetSpec.LATEST)
-        known = {tp: self._known(tp, start, committed.get(tp), kept=tp not in new) for tp in held}
+        found = self.driver().call(lambda member: member.look(frozenset(held), new))
+        firsts, self.latest = found.firsts, found.latest
+        known = {tp: self._known(tp, start, found, kept=tp not in new) for tp in held}
         unknown = {tp for tp in held if begin(known[tp], start.query) is None}
         fallbacks = self._fallbacks(unknown, firsts, start)
-        found: dict[TopicPartition, _Position] = {}
+        positions: dict[TopicPartition, _Position] = {}
         for tp in held:
             place = begin(known[tp], start.query)
             at = fallbacks[tp] if place is None else place
             if not self._is_awaited(tp, at, now):
                 log_of = (firsts.get(tp, 0), self.latest[tp])
                 at = settle(tp, at, log_of, fails=self._options.fails_on_data_loss)
-            found[tp] = _Position(at, start.batch)
-        return found
+            positions[tp] = _Position(at, start.batch)
+        begun = {
+            claim: (found.committed.get(tp), positions[tp].offset)
+            for tp in new
+            if (claim := held[tp]) is not None
+        }
+        if begun:
+            self.driver().call(lambda member: member.begin(begun))
+        return positions
 
     def _is_awaited(self, tp: TopicPartition, at: int, now: float) -> bool:
         """Tell whether a log that ends in front of a position is given time.
@@ -258,18 +262,15 @@ class Query:
         return tp in self._positions and self._held[tp] == claim
 
     def _known(
-        self,
-        tp: TopicPartition,
-        start: StreamOffset,
-        committed: OffsetAndMetadata | None,
-        *,
-        kept: bool,
+        self, tp: TopicPartition, start: StreamOffset, found: Sighting, *, kept: bool
     ) -> Known:
         if _is_renewed(tp.topic, start, self._view):
             return Known(fallback=0)
-        checkpoint = start.ends.get(tp)
+        span = start.spans.get(tp)
+        checkpoint = None if span is None else span[1]
         if not kept:
-            return Known(None, checkpoint, committed)
+            committed, taken = found.committed.get(tp), found.taken.get(tp)
+            return Known(checkpoint=checkpoint, committed=committed, taken=taken)
         before = self._positions[tp]
         if checkpoint is not None and start.batch > before.batch:
             return Known(checkpoint)
@@ -301,7 +302,7 @@ class Query:
             if claim is not None
         }
         if offsets:
-            self.driver().call(lambda side: side.commit_soon(offsets))
+            self.driver().call(lambda member: member.commit_soon(offsets))
 
     # -- how much --------------------------------------------------------------------------
 
@@ -328,7 +329,11 @@ class Query:
     def _offset(self, query: str, batch: int, spans: Mapping[TopicPartition, Span]) -> StreamOffset:
         ids = {topic: self._view.topic_id(topic) for topic in {tp.topic for tp in spans}}
         known = {topic: found.hex() for topic, found in ids.items() if found is not None}
-        return StreamOffset(query, batch, spans, known)
+        fences: dict[TopicPartition, int] = {}
+        if self._options.fence:
+            all_fences = self.driver().call(lambda member: member.fences())
+            fences = {tp: fence for tp, fence in all_fences.items() if tp in spans}
+        return StreamOffset(query, batch, spans, known, fences)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pyarrow import compute
 
 from kgroup.consumer.reads.arrow import record_batch
 from kgroup.errors import (
+    DecodeError,
     KGroupError,
     LogTruncatedError,
     NoOffsetError,
@@ -23,9 +24,11 @@ from kgroup.spark.planning import Range
 from kgroup.sync import Batch, Consumer
 
 _ROWS: Final = 20_000
-"""Rows of one Arrow batch, at least, but for the last."""
-_FETCH: Final = 50_000
+"""Rows of one Arrow batch, about."""
+_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of one Arrow batch, about: a worker holds it two or three times."""
 
+_TIMESTAMP: Final = pa.timestamp("us", "UTC")
 _HEADERS: Final = pa.list_(
     pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
 )
@@ -35,11 +38,9 @@ _COLUMNS: Final = (
     ("topic", pa.string()),
     ("partition", pa.int32()),
     ("offset", pa.int64()),
-    ("timestamp", pa.timestamp("us", "UTC")),
+    ("timestamp", _TIMESTAMP),
     ("timestampType", pa.int32()),
 )
-_PLAIN: Final = pa.schema(_COLUMNS)
-_WITH_HEADERS: Final = pa.schema([*_COLUMNS, ("headers", _HEADERS)])
 
 
 class RangeError(KGroupError):
@@ -82,9 +83,10 @@ def _read(options: SourceOptions, ranges: Sequence[Range]) -> Iterator[pa.Record
     consumer.assign([each.tp for each in ranges])
     for each in ranges:
         consumer.seek(each.tp, each.begin, until=each.end)
+    fences = {each.tp: each.fence for each in ranges}
     while found := _fetched(consumer, options.patience):
         for batch in found.values():
-            yield _columns(batch, headers=options.headers)
+            yield _columns(batch, options, fences[batch.partition])
     for each in ranges:
         at = consumer.position(each.tp)
         if at < each.end:
@@ -96,13 +98,20 @@ def _read(options: SourceOptions, ranges: Sequence[Range]) -> Iterator[pa.Record
 
 def _fetched(consumer: "Consumer[Any, Any]", patience: float) -> "dict[Any, Batch[Any, Any]]":
     try:
-        return consumer.getmany(max_records=_FETCH, timeout=patience)
+        return consumer.getmany(max_records=_ROWS, timeout=patience)
     except (LogTruncatedError, NoOffsetError, OffsetOutOfRangeError) as error:
         way_out = "failOnDataLoss=false goes on with what there is"
         raise RangeError(f"{error}; {way_out}") from error
+    except DecodeError as error:
+        reason = error.__cause__.reason if isinstance(error.__cause__, DecodeError) else error
+        way_out = (
+            "a batch read in two parts, by startingOffsets and endingOffsets, leaves it out; a "
+            "streaming query goes on behind it when the group's committed offset is set there"
+        )
+        raise RangeError(f"{error.what}: {reason}; {way_out}") from error
 
 
-def _columns(batch: "Batch[Any, Any]", *, headers: bool) -> pa.RecordBatch:
+def _columns(batch: "Batch[Any, Any]", options: SourceOptions, fence: int | None) -> pa.RecordBatch:
     tp, segments = batch.partition, batch.columns()
     rows = record_batch(tp, segments)
     count = rows.num_rows
@@ -119,25 +128,29 @@ def _columns(batch: "Batch[Any, Any]", *, headers: bool) -> pa.RecordBatch:
         pa.repeat(pa.scalar(tp.topic), count),
         rows.column("partition"),
         rows.column("offset"),
-        compute.multiply(times, 1000).view(_PLAIN.field("timestamp").type),
+        compute.multiply(times, 1000).view(_TIMESTAMP),
         kinds[0] if len(kinds) == 1 else pa.concat_arrays(kinds),
     ]
-    if not headers:
-        return pa.RecordBatch.from_arrays(arrays, schema=_PLAIN)
-    arrays.append(rows.column("headers").cast(_HEADERS))
-    return pa.RecordBatch.from_arrays(arrays, schema=_WITH_HEADERS)
+    columns: list[tuple[str, pa.DataType]] = [*_COLUMNS]
+    if options.headers:
+        arrays.append(rows.column("headers").cast(_HEADERS))
+        columns.append(("headers", _HEADERS))
+    if options.fence:
+        arrays.append(pa.repeat(pa.scalar(fence, pa.int64()), count))
+        columns.append(("fence", pa.int64()))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(columns))
 
 
 def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches of enough rows: each costs the engine about as much as 1,000 of them."""
     waiting: list[pa.RecordBatch] = []
-    rows = 0
+    rows = size = 0
     for batch in batches:
         waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= _ROWS:
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _ROWS or size >= _BYTES:
             yield _one(waiting)
-            waiting, rows = [], 0
+            waiting, rows, size = [], 0, 0
     if waiting:
         yield _one(waiting)
 

@@ -10,6 +10,7 @@ whose `start` is in the sink; `partitions` when there is a batch. A batch that i
 restart calls `partitions` first. `commit` comes too late to be of use, and `stop` seldom.
 """
 
+import logging
 import os
 import signal
 import time
@@ -38,12 +39,17 @@ if TYPE_CHECKING:
     from kgroup.spark.planning import Range
     from kgroup.spark.query import Query
 
+log = logging.getLogger(__name__)
+
 _SCHEMA: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "timestampType int"
 )
 _HEADERS: Final = ", headers array<struct<key: string, value: binary>>"
+_FENCE: Final = ", fence bigint"
 _UNBOUNDED: Final = 2**62
+_UNCONFIRMED: Final = 3
+"""Batches without a word of Spark's, after which it will not come."""
 
 
 class Task(InputPartition):
@@ -70,9 +76,12 @@ class KGroupSource(DataSource):
         return "kgroup"
 
     def schema(self) -> str:
-        """Return the columns of Spark's own Kafka source."""
-        headers = self.options.get("includeHeaders", "false").lower() == "true"
-        return _SCHEMA + _HEADERS * headers
+        """Return the columns of Spark's own Kafka source, and `fence` if asked for."""
+        headers, fence = (
+            self.options.get(name, "false").lower() == "true"
+            for name in ("includeHeaders", "includeFence")
+        )
+        return _SCHEMA + _HEADERS * headers + _FENCE * fence
 
     def reader(self, schema: object) -> "BatchReader":  # noqa: ARG002 - Spark passes it by name
         """Return the reader of a batch read.
@@ -141,6 +150,36 @@ class PushingReader(BatchReader):
         return filters
 
 
+class _Confirmations:
+    """Notices that Spark never confirms a batch: that is asynchronous progress tracking.
+
+    `commit` comes while the next batch is built, so it is a batch late. A reader is not told the
+    options of its sink.
+    """
+
+    def __init__(self) -> None:
+        self._batch: int | None = None
+        self._moves = 0
+        self._done = False
+
+    def confirm(self) -> None:
+        """Note that Spark confirms batches."""
+        self._done = True
+
+    def note(self, batch: int) -> None:
+        """Note which batch is in the sink; warn once."""
+        if self._batch is not None and batch != self._batch:
+            self._moves += 1
+        self._batch = batch
+        if self._moves == _UNCONFIRMED and not self._done:
+            self._done = True
+            log.warning(
+                "Spark writes the checkpoint of this query asynchronously "
+                "(asyncProgressTrackingEnabled): a restart may repeat several batches; what is in "
+                "the sink is committed to the group all the same"
+            )
+
+
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads topics batch by batch, as a member of a group if one is named.
 
@@ -153,6 +192,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._query: Query | None = None
         self._id = uuid.uuid4().hex
         self._available = False
+        self._confirmations = _Confirmations()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what lives in the reader's process: tasks get a copy."""
@@ -201,9 +241,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             expected = "trigger(availableNow=True), which commits what it reads"
             raise ConfigError("trigger", "once", expected)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        end = self._running().advance(
-            StreamOffset.from_json(start), most, now=time.monotonic(), available=self._available
-        )
+        before = StreamOffset.from_json(start)
+        self._confirmations.note(before.batch)
+        end = self._running().advance(before, most, now=time.monotonic(), available=self._available)
         return start if end is None else end.to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
@@ -222,7 +262,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         batch = StreamOffset.from_json(end)
         self._running().begin_batch(batch)
-        return [Task(each) for each in tasks(batch.spans, self._options.partitions_at_least)]
+        least = self._options.partitions_at_least
+        return [Task(each) for each in tasks(batch.spans, least, batch.fences)]
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         """Yield the records of a part; on an executor.
@@ -232,8 +273,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         return _read(self._options, partition)
 
-    def commit(self, end: dict[str, Any]) -> None:
-        """Do nothing: `latestOffset` has committed this."""
+    def commit(self, end: dict[str, Any]) -> None:  # noqa: ARG002 - Spark's order of arguments
+        """Note that Spark confirms batches; `latestOffset` has committed this one."""
+        self._confirmations.confirm()
 
     def stop(self) -> None:
         """Leave the group."""

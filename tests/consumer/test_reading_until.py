@@ -51,6 +51,21 @@ async def test_nothing_is_fetched_from_the_end_on() -> None:
         assert asked == [10]
 
 
+async def test_little_comes_from_behind_the_end_once_it_is_known_what_records_weigh() -> None:
+    shelf = Shelf(t=1)
+    for _ in range(100):
+        shelf.logs[A].append(*(b"x" * 1000 for _ in range(100)))
+    batch = len(shelf.logs[A].batches[0][2])
+    async with by_hand(shelf, A) as stage:
+        # The first answers say what a record weighs; what comes then is a batch more at most.
+        for begin in (0, 300):
+            stage.consumer.seek(A, begin, until=begin + 300)
+            assert len([record async for record in stage.consumer]) == 300
+        rows = [row for each in shelf.fetches for topic in each.topics for row in topic.partitions]
+        (asked,) = [row.partition_max_bytes for row in rows if row.fetch_offset == 300]
+        assert 3 * batch <= asked <= 4 * batch + 1000
+
+
 async def test_an_end_behind_records_nobody_sees_is_reached() -> None:
     shelf = full(count=10)
     mark = Part(10, producer=9, control=b"\x00\x00\x00\x01").data

@@ -16,6 +16,7 @@ MOST_WORDS = 42_200
 NEWER = {
     DOCS / "compiled.md",
     DOCS / "spark.md",
+    DOCS / "spark-operations.md",
     DOCS / "adr" / "0016-one-compiled-module.md",
     DOCS / "adr" / "0017-a-room-for-spark.md",
     DOCS / "verify-a-table.md",

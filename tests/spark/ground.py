@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from kgroup.sync import Consumer
 from kgroup.testing.kafka import RealKafka
 from tests.real.ground import Ground, committed, describe, fresh, lay_ground
 
@@ -131,3 +132,27 @@ def once(found: Iterable[Place], expected: set[Place]) -> None:
     listed = list(found)
     assert set(listed) == expected
     assert len(listed) == len(expected)
+
+
+def handle(plain: Consumer[Any, Any], reads: Reads) -> list[Place]:
+    """Read and commit until everything is committed, by whichever member; return what was read."""
+    handled: list[Place] = []
+    while reads.committed() != reads.ends():
+        for batch in plain.getmany(timeout=0.2).values():
+            handled += [(record.partition, record.offset) for record in batch]
+        plain.commit()
+    return handled
+
+
+def beside(reads: Reads, **options: Any) -> list[Place]:
+    """Have a plain consumer in the group for a while; return what it handled."""
+    with Consumer(
+        bootstrap_servers=reads.kafka.bootstrap,
+        group_id=reads.group,
+        auto_offset_reset="earliest",
+        **options,
+    ) as plain:
+        plain.subscribe(reads.ground.topic)
+        wait(plain.assignment, "the consumer has partitions")
+        reads.fill(50)
+        return handle(plain, reads)

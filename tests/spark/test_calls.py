@@ -4,10 +4,15 @@ A new Spark that calls in another order fails here first.
 """
 
 import json
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from kgroup.spark.options import SourceOptions
+from kgroup.testing import InProcessBroker
 
 pytestmark = pytest.mark.spark
 
@@ -72,3 +77,42 @@ def test_an_offset_in_the_checkpoint_is_the_text_that_the_source_gave(
     run(spark, tmp_path, 1)
     (line,) = (tmp_path / "checkpoint" / "offsets" / "0").read_text().splitlines()[2:]
     assert json.loads(line) == {"n": 1}
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """A reader hears the signal by which Spark ends it."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("signals")
+@pytest.mark.kgroup_broker(topics={"t": 1})
+@pytest.mark.parametrize(("confirms", "warnings"), [(True, 0), (False, 1)])
+def test_a_source_whose_batches_are_never_confirmed_warns_once(
+    kgroup_broker: InProcessBroker,
+    caplog: pytest.LogCaptureFixture,
+    confirms: bool,
+    warnings: int,
+) -> None:
+    from pyspark.sql.streaming.datasource import ReadMaxRows  # noqa: PLC0415 - an extra
+
+    from kgroup.spark.source import StreamReader  # noqa: PLC0415 - it needs pyspark
+
+    options = {
+        "kafka.bootstrap.servers": kgroup_broker.bootstrap_servers,
+        "subscribe": "t",
+        "startingOffsets": "earliest",
+    }
+    reader = StreamReader(SourceOptions.of(options, streaming=True))
+    start = reader.initialOffset()
+    for _ in range(8):
+        kgroup_broker.partition("t", 0).append("x")
+        end = reader.latestOffset(start, ReadMaxRows(10))
+        if confirms:
+            reader.commit(start)
+        reader.partitions(start, end)
+        start = end
+    reader.stop()
+    assert caplog.text.count("asyncProgressTrackingEnabled") == warnings

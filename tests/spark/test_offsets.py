@@ -27,6 +27,11 @@ def test_the_text_is_what_earlier_versions_wrote() -> None:
     )
 
 
+def test_fences_are_kept_for_a_batch_that_is_run_again() -> None:
+    offset = StreamOffset("q", 1, {A: (0, 1), B: (3, 3)}, fences={A: 2**40})
+    assert StreamOffset.from_json(json.loads(json.dumps(offset.to_json()))) == offset
+
+
 def test_a_topic_without_an_id_stays_without() -> None:
     offset = StreamOffset("q", 1, {A: (0, 1)})
     assert StreamOffset.from_json(offset.to_json()) == offset

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from kgroup.errors import ConfigError
-from kgroup.spark.options import AtOffsets, AtTimes, Named, SourceOptions
+from kgroup.spark.options import SourceOptions
+from kgroup.spark.where import AtOffsets, AtTimes, Named
 from kgroup.types import Subscription, TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -67,6 +68,7 @@ def test_names_of_options_are_taken_in_any_case() -> None:
         ({"maxTriggerDelay": "2m"}, "longest_delay", 120.0),
         ({"minPartitions": "6"}, "partitions_at_least", 6),
         ({"includeHeaders": "true"}, "headers", True),
+        ({"includeFence": "true", "kgroup__backend": "marshal"}, "fence", True),
         ({"failOnDataLoss": "false"}, "fails_on_data_loss", False),
         ({"onFenced": "rejoin"}, "rejoins", True),
         ({"kafkaConsumer.pollTimeoutMs": "1500"}, "patience", 1.5),
@@ -121,6 +123,7 @@ def test_a_secret_is_not_shown() -> None:
         (r"'kafka.auto.offset.reset'.*startingOffsets", {"kafka__auto.offset.reset": "latest"}),
         (r"'kgroup.guarantee'.*at_least_once", {"kgroup__guarantee": "at_most_once"}),
         (r"'groupidprefix'.*kafka.group.id", {"groupIdPrefix": "x"}),
+        (r"'includeFence'.*kgroup.backend=marshal", {"includeFence": "true"}),
         (r"'endingOffsets'.*batch", {"endingOffsets": "latest"}),
         (r"'assign'.*batch", {"subscribe": "", "assign": '{"t": [0]}'}),
     ],
@@ -136,6 +139,7 @@ def test_what_cannot_be_is_refused_with_the_option_and_the_way_out(
     [
         (r"'maxOffsetsPerTrigger'.*streaming", {"maxOffsetsPerTrigger": "5"}),
         (r"'onFenced'.*streaming", {"onFenced": "fail"}),
+        (r"'includeFence'.*streaming", {"includeFence": "true"}),
         (r"'endingOffsets'.*latest", {"endingOffsets": "earliest"}),
         (r"'assign'.*\[0, 1\]", {"subscribe": "", "assign": '{"t": 0}'}),
     ],

@@ -64,13 +64,19 @@ def test_more_tasks_than_partitions_split_the_large_ones() -> None:
     assert max(one.rows for (one,) in found) == 100
 
 
+def test_every_part_of_a_partition_has_the_fence_of_its_owner() -> None:
+    found = tasks({TPS[0]: (0, 900), TPS[1]: (50, 150)}, 10, {TPS[0]: 17})
+    fences = {(each.tp, each.fence) for task in found for each in task}
+    assert fences == {(TPS[0], 17), (TPS[1], None)}
+
+
 @given(SPANS, st.none() | st.integers(1, 40))
 def test_every_offset_is_read_by_exactly_one_task(
     spans: dict[TopicPartition, Span], at_least: int | None
 ) -> None:
     dealt = sorted(each for task in tasks(spans, at_least) for each in task)
     joined: dict[TopicPartition, Span] = {}
-    for tp, begin, end in dealt:
+    for tp, begin, end, _ in dealt:
         assert begin < end
         first, last = joined.get(tp, (begin, begin))
         assert last == begin

@@ -45,6 +45,17 @@ def test_what_others_committed_in_front_of_the_checkpoint_is_in_the_sink_already
     assert begin(Known(checkpoint=50, committed=others(40)), QUERY) == 50
 
 
+def test_positions_that_were_set_back_behind_the_query_s_own_commit_count() -> None:
+    assert begin(Known(checkpoint=50, committed=others(10), taken=40), QUERY) == 10
+
+
+@pytest.mark.parametrize("committed", [others(40), others(45), own(30)])
+def test_a_commit_at_or_behind_the_query_s_own_was_not_set_back(
+    committed: OffsetAndMetadata,
+) -> None:
+    assert begin(Known(checkpoint=50, committed=committed, taken=40), QUERY) == 50
+
+
 @pytest.mark.parametrize("committed", [own(40), others(40)])
 def test_without_a_checkpoint_what_is_committed_counts(committed: OffsetAndMetadata) -> None:
     assert begin(Known(committed=committed, fallback=0), QUERY) == 40

@@ -6,11 +6,13 @@ others want, of a membership that is lost, and of logs that are not what they we
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kgroup.errors import GroupError
+from kgroup.audit import Truth, audit, render_verdict
+from kgroup.errors import GroupError, KGroupError
 from kgroup.spark.offsets import CheckpointError, StreamOffset
 from kgroup.spark.options import SourceOptions
 from kgroup.spark.positions import DataLossError, is_own
@@ -33,6 +35,8 @@ class Run:
         self.query = query
         self.now = 0.0
         self.start = query.initial(ID) if start is None else start
+        self.batches: list[dict[int, Any]] = []
+        """What each batch has of each partition."""
 
     def plan(self, limit: int | None = None, *, available: bool = False) -> StreamOffset | None:
         """Let a trigger come; a batch that is planned begins, and is not finished."""
@@ -51,13 +55,16 @@ class Run:
     def reads(self, limit: int | None = None, *, available: bool = False) -> dict[int, Any]:
         """Let a trigger come; return what the batch has of each partition."""
         end = self.plan(limit, available=available)
-        spans = {} if end is None else end.spans
-        return {tp.partition: span for tp, span in spans.items() if span[0] < span[1]}
+        if end is None:
+            return {}
+        found = {tp.partition: span for tp, span in end.spans.items() if span[0] < span[1]}
+        self.batches.append(found)
+        return found
 
 
 @contextmanager
 def run(
-    broker: InProcessBroker, start: StreamOffset | None = None, **options: str
+    broker: InProcessBroker, start: StreamOffset | None = None, /, **options: str
 ) -> Iterator[Run]:
     given = {
         "kafka.bootstrap.servers": broker.bootstrap_servers,
@@ -150,6 +157,22 @@ def test_what_others_handled_meanwhile_is_not_read_again(kgroup_broker: InProces
     fill(kgroup_broker, 4)
     with run(kgroup_broker, start) as query:
         assert query.reads() == {0: (4, 8), 1: (6, 8), 2: (4, 8)}
+
+
+def test_what_others_handled_stays_theirs_when_the_query_ends_before_its_next_batch(
+    kgroup_broker: InProcessBroker,
+) -> None:
+    fill(kgroup_broker, 4)
+    with run(kgroup_broker) as query:
+        query.plan()
+        start = query.start
+    fill(kgroup_broker, 4)
+    kgroup_broker.group("g").commit(dict.fromkeys(TPS, 8))
+    with run(kgroup_broker, start) as query:
+        assert query.reads() == {}
+    fill(kgroup_broker, 1)
+    with run(kgroup_broker, start) as query:
+        assert query.reads() == {0: (8, 9), 1: (8, 9), 2: (8, 9)}
 
 
 @pytest.mark.slow
@@ -293,3 +316,76 @@ def test_a_query_that_ends_leaves_its_group(kgroup_broker: InProcessBroker) -> N
         query.plan()
         assert len(kgroup_broker.group("g").members) == 1
     assert kgroup_broker.group("g").members == ()
+
+
+def test_the_event_log_of_a_query_can_be_judged(
+    kgroup_broker: InProcessBroker, tmp_path: Path
+) -> None:
+    fill(kgroup_broker, 4)
+    journal = tmp_path / "query.jsonl"
+    with run(kgroup_broker, journal=str(journal)) as query:
+        assert len(query.reads(6)) == 3
+        assert len(query.reads(6)) == 3
+        assert query.reads() == {}
+        commits(kgroup_broker, 4, 4, 4)
+    verdict = audit([journal], Truth(bounds=dict.fromkeys(TPS, (0, 4))))
+    assert verdict.clean, render_verdict(verdict)
+    assert sum(each.records for each in verdict.partitions) == 12
+
+
+def test_a_query_that_skips_records_is_found_by_the_audit(
+    kgroup_broker: InProcessBroker, tmp_path: Path
+) -> None:
+    fill(kgroup_broker, 4)
+    journal = tmp_path / "query.jsonl"
+    with run(kgroup_broker, journal=str(journal)) as query:
+        query.reads()
+        query.reads()
+        commits(kgroup_broker, 4, 4, 4)
+    verdict = audit([journal], Truth(bounds=dict.fromkeys(TPS, (0, 5))))
+    assert [each.lost for each in verdict.partitions] == [1, 1, 1]
+
+
+def test_a_group_without_a_common_assignor_is_named(kgroup_broker: InProcessBroker) -> None:
+    with Consumer(
+        bootstrap_servers=kgroup_broker.bootstrap_servers, group_id="g", assignors=("range",)
+    ) as other:
+        other.subscribe("t")
+        kgroup_broker.wait_until(
+            lambda: kgroup_broker.group("g").state == "Stable", timeout=PATIENCE
+        )
+        with run(kgroup_broker) as query, pytest.raises(KGroupError, match="cooperative-sticky"):
+            query.until_planned()
+
+
+def test_a_second_query_under_one_instance_id_ends_the_first(
+    kgroup_broker: InProcessBroker,
+) -> None:
+    fill(kgroup_broker, 1)
+    static = {"kafka__group__instance__id": "one"}
+    with run(kgroup_broker, **static) as first:
+        first.plan()
+        with run(kgroup_broker, **static) as second:
+            second.until_planned()
+            with pytest.raises(KGroupError, match="'one'"):
+                first.until_planned()
+
+
+@pytest.mark.slow
+def test_ten_thousand_partitions_are_planned(kgroup_broker: InProcessBroker) -> None:
+    kgroup_broker.create_topic("wide", 10_000)
+    for number in (0, 9_999):
+        kgroup_broker.partition("wide", number).append("x")
+    with run(kgroup_broker, kafka__group__id="", subscribe="wide") as query:
+        end = query.plan()
+    assert end is not None
+    assert len(end.spans) == 10_000
+    assert {tp.partition for tp, (begin, end) in end.spans.items() if begin < end} == {0, 9_999}
+
+
+def test_a_static_query_that_ends_stays_in_its_group(kgroup_broker: InProcessBroker) -> None:
+    fill(kgroup_broker, 4)
+    with run(kgroup_broker, kafka__group__instance__id="one") as query:
+        query.plan()
+    (member,) = kgroup_broker.group("g").members
+    assert member.instance_id == "one"

@@ -7,9 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
-from kgroup.sync import Consumer
 from kgroup.testing.kafka import RealKafka
-from tests.spark.ground import Reads, made, once, wait
+from tests.spark.ground import Reads, beside, made, once, wait
 
 pytestmark = [pytest.mark.spark, pytest.mark.real]
 
@@ -75,36 +74,12 @@ def test_a_query_in_no_group_commits_nothing_and_begins_at_the_latest(reads: Rea
     assert reads.sunk() == [(p, n) for p in range(3) for n in range(5, 10)]
 
 
-def handle(plain: Consumer[Any, Any], reads: Reads) -> list[tuple[int, int]]:
-    """Read and commit until everything is committed, by whichever member; return what was read."""
-    handled: list[tuple[int, int]] = []
-    while reads.committed() != reads.ends():
-        for batch in plain.getmany(timeout=0.2).values():
-            handled += [(record.partition, record.offset) for record in batch]
-        plain.commit()
-    return handled
-
-
-def beside(reads: Reads) -> list[tuple[int, int]]:
-    """Have a plain consumer in the group for a while; return what it handled."""
-    with Consumer(
-        bootstrap_servers=reads.kafka.bootstrap,
-        group_id=reads.group,
-        assignors=("cooperative-sticky",),
-        auto_offset_reset="earliest",
-    ) as plain:
-        plain.subscribe(reads.ground.topic)
-        wait(plain.assignment, "the consumer has partitions")
-        reads.fill(50)
-        return handle(plain, reads)
-
-
 def test_a_plain_consumer_comes_and_goes_and_every_record_is_handled(reads: Reads) -> None:
     query = reads.start()
     try:
         reads.fill(50)
         wait(lambda: reads.committed() == reads.ends(), "the query has read")
-        handled = beside(reads)
+        handled = beside(reads, assignors=("cooperative-sticky",))
         assert handled
         reads.fill(50)
         wait(lambda: reads.committed() == reads.ends(), "the query has all partitions again")
@@ -127,3 +102,22 @@ def test_a_partition_that_is_added_is_read_from_its_beginning(reads: Reads) -> N
     finally:
         query.stop()
     once(reads.sunk(), reads.expected())
+
+
+def test_a_checkpoint_that_is_written_asynchronously_changes_nothing_in_the_group(
+    reads: Reads,
+) -> None:
+    query = (
+        reads.stream()
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(reads.folder / "checkpoint"))
+        .option("asyncProgressTrackingEnabled", "true")
+        .trigger(processingTime="0 seconds")
+        .start()
+    )
+    try:
+        for _ in range(3):
+            reads.fill(1)
+            wait(lambda: reads.committed() == reads.ends(), "everything is committed")
+    finally:
+        query.stop()

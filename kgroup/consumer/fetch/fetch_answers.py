@@ -9,7 +9,9 @@ Never resets a position because of what a follower says: it may lag behind, its 
 KIPs: 98, 320 (truncation), 392 (replicas close by), 951 (new leaders named at once).
 """
 
+import math
 from collections.abc import Iterable
+from typing import Final
 
 from kgroup.codes import ApiKey, error_name
 from kgroup.config import FetchSettings
@@ -25,9 +27,10 @@ from kgroup.net.log_offsets import EpochEnd
 from kgroup.net.metadata import BrokerInfo
 from kgroup.net.retrying import Leadership, learn_leader, named_broker
 from kgroup.offsets.positions import PositionState, Received
-from kgroup.types import IsolationLevel
+from kgroup.types import IsolationLevel, TopicPartition
 from kgroup.values import dataclass
 from kgroup.wire.messages import FetchResponse, PartitionData
+from kgroup.wire.records import BatchView
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,32 @@ class Asked:
 
 
 _API = ApiKey.FETCH
+_BYTES_EACH: Final = 256.0
+_BATCH: Final = 16 * 1024
+"""What a record and a batch weigh where nothing has come yet."""
+
+
+class Weights:
+    """What records weigh on the wire, so that a read that ends somewhere does not ask for more.
+
+    A broker cuts answers by bytes, and reads that end know offsets only.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[TopicPartition, tuple[float, int]] = {}
+
+    def note(self, tp: TopicPartition, chunk: Chunk) -> None:
+        """Weigh what came; old formats and records that nobody may see tell nothing."""
+        views = [view for view in chunk.views if isinstance(view, BatchView)]
+        if views:
+            offsets = views[-1].next_offset - views[0].base_offset
+            size = sum(view.size for view in views)
+            self._known[tp] = size / max(offsets, 1), views[-1].size
+
+    def of(self, tp: TopicPartition, offsets: int) -> int:
+        """Return the bytes of so many offsets, about, and of one batch more."""
+        each, batch = self._known.get(tp, (_BYTES_EACH, _BATCH))
+        return math.ceil(offsets * each) + batch
 
 
 class FetchAnswers:
@@ -81,6 +110,7 @@ class FetchAnswers:
         self._jumps = jumps
         self._sink = sink
         self._turn = 0
+        self.weights = Weights()
 
     def take(
         self, rows: Iterable[tuple[Asked, PartitionData]], answer: FetchResponse, heard: Heard
@@ -194,6 +224,8 @@ class FetchAnswers:
             max_output=self._settings.max_decompressed_bytes,
             until=owned.until,
         )
+        if owned.until is not None:
+            self.weights.note(owned.tp, chunk)
         again = asks_again(owned, chunk, question.offset)
         if again:
             self._put_off(owned, "its records are damaged")

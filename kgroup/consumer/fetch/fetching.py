@@ -62,7 +62,7 @@ class Fetching:
         self._answers = FetchAnswers(settings, cluster, owned, positioning.jumps, sink)
         self._sink = sink
         self._notifiers = notifiers
-        self._roster = Roster(settings, cluster, owned, notifiers)
+        self._roster = Roster(settings, cluster, owned, notifiers, self._answers.weights)
         self._heard: dict[int, Heard] = {}
         """When each broker has answered last, one for each session."""
         self._busy: set[int] = set()

@@ -20,7 +20,7 @@ from typing import Final
 from kgroup.config import FetchSettings
 from kgroup.consumer.buffer.notifiers import Notifiers
 from kgroup.consumer.buffer.owned import Owned, OwnedPartitions
-from kgroup.consumer.fetch.fetch_answers import Asked
+from kgroup.consumer.fetch.fetch_answers import Asked, Weights
 from kgroup.machine.fetch_session import FetchSession, Wanted
 from kgroup.net.cluster import Cluster
 from kgroup.net.metadata import EMPTY_VIEW
@@ -43,6 +43,7 @@ class Roster:
         cluster: metadata; not owned.
         owned: the claims.
         notifiers: fired when a position is to be validated.
+        weights: what records weigh.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class Roster:
         cluster: Cluster,
         owned: OwnedPartitions,
         notifiers: Notifiers,
+        weights: Weights,
     ) -> None:
         self.sessions: defaultdict[int, FetchSession[Asked]] = defaultdict(FetchSession)
         self._settings = settings
         self._cluster = cluster
         self._owned = owned
         self._notifiers = notifiers
+        self._weights = weights
         self._places: dict[Owned, int] = {}
         self._crowded: set[int] = set()
         self._buffering: dict[Owned, None] = {}
@@ -190,12 +193,18 @@ class Roster:
             current_leader_epoch=-1 if epoch is None else epoch,
             fetch_offset=offset,
             last_fetched_epoch=-1 if read is None else read,
-            partition_max_bytes=min(
-                max(self._share[1] - owned.buffered, _AT_LEAST), self._settings.partition_max_bytes
-            ),
+            partition_max_bytes=self._most_bytes(owned, offset),
         )
         asked = Asked(owned, position.seek, offset, epoch, owned.topic_id, source, follower)
         return Wanted(owned.claim, topic_id or ZERO_UUID, row, asked, owned.turn)
+
+    def _most_bytes(self, owned: Owned, offset: int) -> int:
+        """Return how much may come: a share of the room, and little behind where reading ends."""
+        room = max(self._share[1] - owned.buffered, _AT_LEAST)
+        most = min(room, self._settings.partition_max_bytes)
+        if owned.until is None:
+            return most
+        return min(most, self._weights.of(owned.tp, owned.until - offset))
 
     # -- fetching --------------------------------------------------------------------------
 
