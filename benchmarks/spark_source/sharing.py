@@ -25,6 +25,7 @@ _PARTITIONS: Final = 6
 _JOINS: Final = 5
 _SECONDS_ALONE: Final = 4.0
 _SECONDS_BESIDE: Final = 3.0
+_PATIENCE: Final = 60.0
 _RATE: Final = 2_000
 """Records a second, of 100 bytes."""
 
@@ -84,9 +85,10 @@ def _visit(bootstrap: str, topic: str, journal: Path) -> None:
         journal=str(journal),
     ) as plain:
         plain.subscribe(topic)
-        until = time.monotonic() + _SECONDS_BESIDE
+        until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
-            plain.getmany(timeout=0.05)
+            if plain.getmany(timeout=0.05):
+                until = min(until, time.monotonic() + _SECONDS_BESIDE)
             plain.commit()
 
 
@@ -101,12 +103,8 @@ def measured(path: Path) -> dict[str, Any]:
     joins, silences = [], []
     for log in sorted(path.glob("joiner-*.jsonl")):
         events = _events(log)
-        first = next(each["wall"] for each in events if each["event"] == "generation")
-        got = next(
-            each["wall"]
-            for each in events
-            if each["event"] == "ownership" and each["kind"] == "assigned" and each["claims"]
-        )
+        first = _first(events, "generation")
+        got = _first(events, "deliver")
         left = events[-1]["wall"]
         joins.append(got - _last_end(query, got))
         silences.append(_silence(query, first - 1.0, got + 0.5, left))
@@ -124,6 +122,11 @@ def measured(path: Path) -> dict[str, Any]:
 
 def _events(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _first(events: list[dict[str, Any]], kind: str) -> float:
+    """Return when the first event of a kind was written."""
+    return next(float(each["wall"]) for each in events if each["event"] == kind)
 
 
 def _commits(events: list[dict[str, Any]]) -> list[float]:
