@@ -23,10 +23,10 @@ DEV_READY := $(VENV)/.dev-ready
 BENCH_READY := $(VENV)/.bench-ready
 SPARK_READY := $(VENV)/.spark-ready
 
-.PHONY: help venv demo test test-fast test-faults test-pure test-spark search dropin differential test-aiokafka bench lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest search dropin differential test-aiokafka bench lint format docs lock clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(DEV_READY) ## build .venv from the lock, once
 
@@ -64,6 +64,15 @@ test-pure: $(DEV_READY) ## run what reads records without the compiled module
 
 test-spark: $(SPARK_READY) ## run what needs a Spark, on real brokers (6 minutes)
 	@$(TESTING) -m pytest -q -m spark tests/spark $(ARGS)
+
+# The oldest Spark that calls all that the source answers; requirements/spark.txt has the newest.
+SPARK_OLDEST := 4.2.0
+
+test-spark-oldest: $(SPARK_READY) ## run the tests of Spark on the oldest that is supported
+	@folder=$$(mktemp -d); trap 'rm -r "$$folder"' EXIT; \
+		$(BIN)/pip install -q --no-deps --target "$$folder" "pyspark==$(SPARK_OLDEST)"; \
+		ls "$$folder" | grep dist-info; \
+		PYTHONPATH="$$folder" $(TESTING) -m pytest -q -m spark tests/spark $(ARGS)
 
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
 	@$(TESTING) -m tests.dropin --aiokafka "$(AIOKAFKA_SRC)" \
