@@ -23,7 +23,7 @@ DEV_READY := $(VENV)/.dev-ready
 BENCH_READY := $(VENV)/.bench-ready
 SPARK_READY := $(VENV)/.spark-ready
 
-.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest search dropin differential test-aiokafka bench lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix search dropin differential test-aiokafka bench lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ test-spark-oldest: $(SPARK_READY) ## run the tests of Spark on the oldest that i
 		$(BIN)/pip install -q --no-deps --target "$$folder" "pyspark==$(SPARK_OLDEST)"; \
 		ls "$$folder" | grep dist-info; \
 		PYTHONPATH="$$folder" $(TESTING) -m pytest -q -m spark tests/spark $(ARGS)
+
+spark-matrix: $(SPARK_READY) ## kill each part of a query at each moment (hours); ARGS="CELL ..." or "soak --minutes 60"
+	@$(TESTING) -m tests.spark.matrix $(ARGS)
 
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
 	@$(TESTING) -m tests.dropin --aiokafka "$(AIOKAFKA_SRC)" \
