@@ -114,7 +114,7 @@ class Program:
                 [sys.executable, "-m", "tests.spark.matrix.program", *words],
                 cwd=ROOT,
                 env=given,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # by its end the program hears of the end of the tool
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 # A Ctrl-C is for the tool, which ends it.

@@ -9,6 +9,7 @@ Never: handles an error of the query.
 
 import os
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -125,9 +126,16 @@ def _step(folder: str) -> Any:
     return udf(step, "bigint", useArrow=False)
 
 
+def _end_with_the_tool() -> None:
+    """Wait until whoever started this is gone; Spark goes with its program."""
+    sys.stdin.read()
+    os._exit(1)
+
+
 def main(words: list[str]) -> None:
     folder, bootstrap, topic, group, seconds, master = words
     reading = Reading(Path(folder), bootstrap, topic, group, float(seconds))
+    threading.Thread(target=_end_with_the_tool, daemon=True).start()
     spark = session(master, f"matrix {group}")
     query = start(spark, reading)
     while not query.awaitTermination(_LOOK):

@@ -22,7 +22,7 @@ from tests.spark.matrix.ledger import Line, stamp
 from tests.spark.matrix.members import Plain, Writer
 from tests.spark.matrix.processes import Kind, Program
 from tests.spark.matrix.program import Reading, session, start
-from tests.spark.matrix.scene import UNANSWERED
+from tests.spark.matrix.scene import SLOW, UNANSWERED
 from tests.spark.matrix.sunk import Seen, Sink
 from tests.spark.matrix.watch import Commits, Watch
 
@@ -135,6 +135,8 @@ class Soak:
         self._committed = Commits(kafka.bootstrap, self._group)
         self._watch = Watch(self._committed, self._sides)
         self._ending = ""
+        self._visited: int | None = None
+        self._is_here = False
         self._away: int | None = None
         self.events: dict[str, int] = {}
         self.problems: list[str] = []
@@ -222,12 +224,15 @@ class Soak:
 
     def _ended_by_itself(self, query: Query) -> None:
         lines = " | ".join(query.program.last_lines(2))
-        self.problems.append(f"{query.reading.folder.name} has ended by itself: {lines}")
-        self._say(self.problems[-1])
+        if SLOW in lines:
+            self._note("a start that was too slow for Spark")
+        else:
+            self.problems.append(f"{query.reading.folder.name} has ended by itself: {lines}")
+        self._say(f"{query.reading.folder.name} has ended by itself: {lines}")
         query.program.end()
 
     def _visit(self) -> float:
-        """Start the query that comes and goes, or have it go in one of several ways."""
+        """Start the query that comes and goes; when it has had batches, have it go somehow."""
         program = self._visits.program
         if self._ending:
             if program.parts():
@@ -235,11 +240,18 @@ class Soak:
             self._ending = ""
             return self._random.uniform(20, 60)
         if not program.runs:
-            if program.parts():
+            if self._is_here:
                 self._ended_by_itself(self._visits)
             self._visits.begin()
+            self._is_here, self._visited = True, self._visits.sink.last()
             self._note("visits of a query")
-            return self._random.uniform(60, 180)
+            return 1.0
+        if self._visited is not None:
+            if self._visits.sink.last() == self._visited:
+                return 1.0  # it has not had anything yet
+            self._visited = None
+            return self._random.uniform(40, 160)
+        self._is_here = False
         self._ending = self._random.choice(["stopped", "program", "driver", "reader"])
         self._note(f"visitor: {self._ending}")
         if self._ending == "stopped":

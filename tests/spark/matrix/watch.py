@@ -6,19 +6,23 @@ grows, so a commit that is ahead then was ahead when it was made.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions
-from confluent_kafka.admin import AdminClient
-
+from kgroup.errors import ConnectionLostError
+from kgroup.testing.kafka.ready import Probe, parse_bootstrap
+from kgroup.wire.messages import (
+    FindCoordinatorRequest,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+)
 from tests.spark.matrix.sunk import Seen
 
 _EVERY: Final = 0.4
-_TIMEOUT: Final = 10.0
 
 
 class Commits:
-    """What a group has committed, asked by another client than ours.
+    """What a group has committed, asked of its coordinator.
 
     Args:
         bootstrap: of the brokers.
@@ -26,14 +30,34 @@ class Commits:
     """
 
     def __init__(self, bootstrap: str, group: str) -> None:
-        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        self._bootstrap = parse_bootstrap(bootstrap)
         self._group = group
+        self._coordinator: tuple[str, int] | None = None
 
     def __call__(self) -> dict[int, int]:
-        """Return partition -> committed offset."""
-        asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(self._group)])
-        found = asked[self._group].result(_TIMEOUT).topic_partitions
-        return {row.partition: row.offset for row in found}
+        """Return partition -> committed offset.
+
+        Raises:
+            ConnectionLostError, AssertionError: nobody says.
+        """
+        address, self._coordinator = self._coordinator or self._found(), None
+        group = OffsetFetchRequestGroup(group_id=self._group, topics=None)
+        with Probe(address) as probe:
+            (found,) = probe.ask(OffsetFetchRequest(groups=(group,)), version=8).groups
+        assert found.error_code == 0, found
+        rows = [row for topic in found.topics for row in topic.partitions]
+        assert not any(row.error_code for row in rows), rows
+        self._coordinator = address
+        return {row.partition_index: row.committed_offset for row in rows}
+
+    def _found(self) -> tuple[str, int]:
+        request = FindCoordinatorRequest(coordinator_keys=(self._group,))
+        for address in self._bootstrap:
+            with suppress(ConnectionLostError), Probe(address) as probe:
+                (found,) = probe.ask(request).coordinators
+                assert found.error_code == 0, found
+                return found.host, found.port
+        raise AssertionError("no broker answers")
 
 
 class Watch:
