@@ -27,7 +27,7 @@ from tests.spark.matrix.sunk import Seen, Sink
 from tests.spark.matrix.watch import Commits, Watch
 
 PARTITIONS: Final = 12
-_EACH: Final = 4
+_EACH: Final = 20
 _TICK: Final = 0.2
 _CATCH_UP: Final = 300.0
 _GONE: Final = 90.0
