@@ -39,14 +39,16 @@ class Writer:
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._end.wait(self._every):
-            with self._lock:
-                if self._on:
-                    try:
-                        self._ground.write(self._each)
-                    except Exception as error:  # noqa: BLE001 - `pause` raises it
-                        self._error = error
-                        return
+        try:
+            while not self._end.wait(self._every):
+                self._write()
+        except Exception as error:  # noqa: BLE001 - `pause` raises it
+            self._error = error
+
+    def _write(self) -> None:
+        with self._lock:
+            if self._on:
+                self._ground.write(self._each)
 
     def pause(self) -> None:
         """Write no more for now; return when everything is stored."""
@@ -110,13 +112,16 @@ class Plain:
     def _run(self) -> None:
         while not self._leave.is_set():
             try:
-                with Consumer(**self._options) as consumer:
-                    consumer.subscribe(self._topic)
-                    while not self._leave.is_set():
-                        self._turn(consumer)
+                self._live()
             except (KGroupError, TimeoutError) as error:
                 self.errors.append(f"{type(error).__name__}: {error}"[:300])
                 self._leave.wait(_AGAIN)
+
+    def _live(self) -> None:
+        with Consumer(**self._options) as consumer:
+            consumer.subscribe(self._topic)
+            while not self._leave.is_set():
+                self._turn(consumer)
 
     def _turn(self, consumer: Consumer[Any, Any]) -> None:
         found = consumer.getmany(timeout=0.2)
