@@ -204,6 +204,6 @@ def _peaks() -> dict[str, float]:
         lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
         peak = int(lines.get("VmHWM", "0 kB").split()[0]) / 1024
         kind = words[words.index("-m") + 1] if "-m" in words[:3] else Path(words[0]).name
-        kind = "program" if pid == os.getpid() else kind
+        kind = "program" if pid == os.getpid() else kind or "other"
         found[kind] = max(found.get(kind, 0.0), round(peak, 1))
     return found
