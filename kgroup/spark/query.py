@@ -158,11 +158,11 @@ class Query:
         """Commit what is in the sink, and let it go."""
         if not self.in_group:
             return
-        driver, text = self.driver(), mark(start.query, start.batch)
+        driver, text, ends = self.driver(), mark(start.query, start.batch), start.ends
         offsets = {
-            claim: OffsetAndMetadata(start.ends[claim.tp], text)
+            claim: OffsetAndMetadata(ends[claim.tp], text)
             for claim in self._in_batch
-            if claim.tp in start.ends
+            if claim.tp in ends
         }
         if offsets:
             driver.call(lambda member: member.commit_soon(offsets))
