@@ -8,7 +8,7 @@ KIPs: 62, 345, 429.
 
 import logging
 import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -56,8 +56,8 @@ _LEAVING: Final = 5.0
 _POLL_EVERY: Final = 1.0
 _QUIET: Final = 0.5
 """Seconds without a change after which a claiming member has what it will have at once."""
+_SOON: Final = 0.01
 _COMMIT: Final = 30.0
-_CALM: Final = frozenset({MemberState.STABLE})
 _ENDED: Final = frozenset({MemberState.LEFT, MemberState.FENCED, MemberState.FAILED})
 
 
@@ -157,10 +157,9 @@ class Member:
             found = SubscribedTopics(exclude_internal=self._config.exclude_internal_topics)
             found.ask(wanted)
             names = found.among(view) or frozenset()
-        elif wanted.partitions is not None:
-            names = frozenset(tp.topic for tp in wanted.partitions)
         else:
-            names = wanted.topics or frozenset()
+            assigned = frozenset(tp.topic for tp in wanted.partitions or ())
+            names = assigned or wanted.topics or frozenset()
         if names:
             await self.logs.find_partitions(names, timeout)
         return await self._cluster.look_up(names, timeout)
@@ -188,12 +187,9 @@ class Member:
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return what the group has committed; for what is held, nothing below is committed."""
         assert self._group is not None
-        timeout = self._config.fetching().request_timeout
-        found = await self._group.committed(tps, timeout=timeout)
-        for claim in self._held:
-            known = found.get(claim.tp)
-            if known is not None:
-                self._found[claim] = known.offset
+        found = await self._group.committed(tps, timeout=self._config.fetching().request_timeout)
+        known = {claim: found.get(claim.tp) for claim in self._held}
+        self._found |= {claim: each.offset for claim, each in known.items() if each is not None}
         return found
 
     # -- the member ------------------------------------------------------------------------
@@ -210,25 +206,38 @@ class Member:
             self._joined = True
             self._group.subscribe(wanted)
         with anyio.move_on_after(timeout):
-            while not self._is_calm() or self._is_claiming():
+            while not self._is_settled() or self._is_claiming():
                 self._check()
-                with anyio.move_on_after(_QUIET):
+                # An answered heartbeat proves a membership, and changes nothing that it shows.
+                with anyio.move_on_after(_SOON if self._is_calm() else _QUIET):
                     await self._group.membership_changed(self._group.membership)
-        return self._is_calm()
+        return self._is_settled()
 
     def _is_claiming(self) -> bool:
         """Tell whether more may come at once: there is no round, and claims come one by one."""
         assert self._group is not None
-        if self._config.backend is not Backend.MARSHAL:
-            return False
-        never = self._group.membership.rebalances == 0
-        return never or anyio.current_time() - self._changed_at < _QUIET
+        quiet_for = anyio.current_time() - self._changed_at
+        may = self._group.membership.rebalances == 0 or quiet_for < _QUIET
+        return may and self._config.backend is Backend.MARSHAL
+
+    def _is_settled(self) -> bool:
+        """Tell whether a round is over, and all that it gave may be read."""
+        return self._is_calm() and set(self._usable()) == self._kept(self._held)
 
     def _is_calm(self) -> bool:
         assert self._group is not None
         membership = self._group.membership
-        settled = {claim for claim in membership.claims if claim.tp not in membership.draining}
-        return membership.state in _CALM and settled <= self._held
+        calm = membership.state is MemberState.STABLE
+        return calm and self._kept(membership.claims) <= self._held
+
+    def _kept(self, claims: Iterable[Claim]) -> set[Claim]:
+        assert self._group is not None
+        draining = self._group.membership.draining
+        return {claim for claim in claims if claim.tp not in draining}
+
+    def _usable(self) -> list[Claim]:
+        assert self._group is not None
+        return [claim for claim in self._kept(self._held) if self._group.may_deliver(claim)]
 
     def _check(self) -> None:
         if self._failure is not None:
@@ -240,11 +249,8 @@ class Member:
         Raises:
             KGroupError: why the membership has ended.
         """
-        assert self._group is not None
         self._check()
-        draining = self._group.membership.draining
-        usable = (claim for claim in self._held if claim.tp not in draining)
-        return {claim.tp: claim for claim in usable if self._group.may_deliver(claim)}
+        return {claim.tp: claim for claim in self._usable()}
 
     async def fences(self) -> dict[TopicPartition, int]:
         """Return what fences the owner of each partition: rising with each (Marshal)."""
@@ -274,10 +280,6 @@ class Member:
                 self._group.taken(claim)
                 self._in_batch.add(claim)
                 self._sink.emit(Delivered(claim, begin, end - 1, end - begin))
-
-    async def pause(self, seconds: float) -> None:
-        """Let time pass; the member goes on meanwhile."""
-        await anyio.sleep(seconds)
 
     async def end_batch(self) -> tuple[OwnershipChange | None, frozenset[TopicPartition]]:
         """Let the claims of the batch go.
@@ -335,11 +337,9 @@ class Member:
         if failed:
             log.warning("a commit of the query was not taken: %s", why)
 
-    async def commits_landed(self, timeout: float) -> None:
-        """Wait until every commit is answered, at most so many seconds."""
-        with anyio.move_on_after(timeout):
-            while self._commits:
-                await self._news.wait()
+    async def _commits_answered(self) -> None:
+        while self._commits:
+            await self._news.wait()
 
     # -- in the background -----------------------------------------------------------------
 
@@ -362,8 +362,7 @@ class Member:
                 case ChangeKind.ASSIGNED:
                     self._held.update(change.added)
                 case ChangeKind.REVOKED:
-                    while self._commits:
-                        await self._news.wait()
+                    await self._commits_answered()
                     self._forget(change)
                 case ChangeKind.LOST:
                     self._forget(change)
@@ -392,7 +391,8 @@ class Member:
     async def _leave(self) -> None:
         if self._group is None or self._group.membership.state in _ENDED:
             return
-        await self.commits_landed(_LEAVING)
+        with anyio.move_on_after(_LEAVING):
+            await self._commits_answered()
         for claim in self._in_batch:
             self._group.drained(claim)
         why, static = "the query has ended", self._config.group_instance_id is not None

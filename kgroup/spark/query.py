@@ -14,6 +14,8 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+import anyio
+
 from kgroup.errors import GroupError
 from kgroup.net.metadata import EMPTY_VIEW, ClusterView
 from kgroup.spark.connecting import driver_config
@@ -133,7 +135,7 @@ class Query:
         spans = self._backlog(available=available)
         rows = sum(end - begin for begin, end in spans.values())
         if rows == 0 or self._waits(rows, now, available=available):
-            self.driver().call(lambda member: member.pause(_IDLE))
+            self.driver().call(lambda _: anyio.sleep(_IDLE))
             return None
         self._waits_since = None
         # What it does not hold now, it may hold again: its sink has so much of it.

@@ -20,6 +20,7 @@ from kgroup.spark.query import Query
 from kgroup.sync import Consumer
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
+from kgroup.wire.messages import HeartbeatRequest
 
 pytestmark = pytest.mark.kgroup_broker(topics={"t": 3})
 
@@ -102,6 +103,13 @@ def test_the_first_positions_are_committed_at_once(kgroup_broker: InProcessBroke
     with run(kgroup_broker, startingOffsets="latest") as query:
         assert query.reads() == {}
         commits(kgroup_broker, 4, 4, 4)
+
+
+def test_a_trigger_waits_for_the_proof_of_membership(kgroup_broker: InProcessBroker) -> None:
+    fill(kgroup_broker, 4)
+    kgroup_broker.answers.delay(HeartbeatRequest, 1.5)
+    with run(kgroup_broker) as query:
+        assert query.reads(available=True) == {0: (0, 4), 1: (0, 4), 2: (0, 4)}
 
 
 def test_a_batch_is_committed_when_the_next_trigger_says_that_it_is_in_the_sink(

@@ -165,6 +165,8 @@ class Program:
             self.strike([each.pid for each in left])
             _ = self.runs
             time.sleep(0.05)
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
 
     def told(self, words: str) -> bool:
         """Tell whether some words are in what it printed."""
