@@ -208,8 +208,8 @@ class Member:
         with anyio.move_on_after(timeout):
             while not self._is_settled() or self._is_claiming():
                 self._check()
-                # An answered heartbeat proves a membership, and changes nothing that it shows.
-                with anyio.move_on_after(_SOON if self._is_calm() else _QUIET):
+                # A change that is carried out, and a heartbeat's answer, are no news of the group.
+                with anyio.move_on_after(_SOON):
                     await self._group.membership_changed(self._group.membership)
         return self._is_settled()
 
