@@ -62,8 +62,11 @@ test-pure: $(DEV_READY) ## run what reads records without the compiled module
 	@KGROUP_PURE=1 $(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search and not spark" -k "not trio" \
 		--hypothesis-profile fast tests/wire tests/consumer tests/sync tests/compat $(ARGS)
 
+# Two processes, each with a Spark and a broker: a query mostly waits.
+SPARK_PYTEST := $(TESTING) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m spark tests/spark
+
 test-spark: $(SPARK_READY) ## run what needs a Spark, on real brokers (6 minutes)
-	@$(TESTING) -m pytest -q -m spark tests/spark $(ARGS)
+	@$(SPARK_PYTEST) $(ARGS)
 
 # The oldest Spark that calls all that the source answers; requirements/spark.txt has the newest.
 SPARK_OLDEST := 4.2.0
@@ -72,7 +75,7 @@ test-spark-oldest: $(SPARK_READY) ## run the tests of Spark on the oldest that i
 	@folder=$$(mktemp -d); trap 'rm -r "$$folder"' EXIT; \
 		$(BIN)/pip install -q --no-deps --target "$$folder" "pyspark==$(SPARK_OLDEST)"; \
 		ls "$$folder" | grep dist-info; \
-		PYTHONPATH="$$folder" $(TESTING) -m pytest -q -m spark tests/spark $(ARGS)
+		PYTHONPATH="$$folder" $(SPARK_PYTEST) $(ARGS)
 
 spark-matrix: $(SPARK_READY) ## kill each part of a query at each moment (hours); ARGS="CELL ..." or "soak --minutes 60"
 	@$(TESTING) -m tests.spark.matrix $(ARGS)

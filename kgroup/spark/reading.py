@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import compute
 
+from kgroup.consumer.buffer.chunk import Segment
 from kgroup.consumer.reads.arrow import record_batch
 from kgroup.errors import (
     DecodeError,
@@ -113,12 +114,8 @@ def _fetched(consumer: "Consumer[Any, Any]", patience: float) -> "dict[Any, Batc
 
 def _columns(batch: "Batch[Any, Any]", options: SourceOptions, fence: int | None) -> pa.RecordBatch:
     tp, segments = batch.partition, batch.columns()
-    rows = record_batch(tp, segments)
+    rows = record_batch(tp, segments, headers=options.headers)
     count = rows.num_rows
-    kinds = [
-        pa.repeat(pa.scalar(segment.timestamp_type.value, pa.int32()), len(segment))
-        for segment in segments
-    ]
     times = rows.column("timestamp").view(pa.int64())
     if times.null_count:
         times = compute.fill_null(times, -1)
@@ -129,7 +126,7 @@ def _columns(batch: "Batch[Any, Any]", options: SourceOptions, fence: int | None
         rows.column("partition"),
         rows.column("offset"),
         compute.multiply(times, 1000).view(_TIMESTAMP),
-        kinds[0] if len(kinds) == 1 else pa.concat_arrays(kinds),
+        _timestamp_types(segments),
     ]
     columns: list[tuple[str, pa.DataType]] = [*_COLUMNS]
     if options.headers:
@@ -139,6 +136,15 @@ def _columns(batch: "Batch[Any, Any]", options: SourceOptions, fence: int | None
         arrays.append(pa.repeat(pa.scalar(fence, pa.int64()), count))
         columns.append(("fence", pa.int64()))
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(columns))
+
+
+def _timestamp_types(segments: Sequence[Segment]) -> pa.Array:
+    """Return the type of each record's timestamp: a topic has one, until it is changed."""
+    kinds = {each.timestamp_type for each in segments}
+    counts = [(each.timestamp_type, len(each)) for each in segments]
+    if len(kinds) == 1:
+        counts = [(kinds.pop(), sum(map(len, segments)))]
+    return pa.concat_arrays([pa.repeat(pa.scalar(kind.value, pa.int32()), n) for kind, n in counts])
 
 
 def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

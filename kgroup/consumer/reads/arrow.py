@@ -32,40 +32,55 @@ _SCHEMA: Final = pa.schema(
     ]
 )
 _HEADERS_AT: Final = 4
+"""The column of headers."""
+_HEADERS_BOUND: Final = 4
+"""Which of a record's bounds says where its headers stand."""
 
 
-def record_batch(tp: TopicPartition, segments: Sequence[Segment]) -> pa.RecordBatch:
+def record_batch(
+    tp: TopicPartition, segments: Sequence[Segment], *, headers: bool = True
+) -> pa.RecordBatch:
     """Return records as one record batch.
 
     Args:
         tp: where they are from.
         segments: the records, at least one.
+        headers: whether there is a column for them.
 
     Raises:
         ArgumentError: keys or values take more than 2 GiB, the most of an Arrow binary array.
     """
-    parts = [_arrays(segment.columns, segment.start, segment.stop) for segment in segments]
     count = sum(map(len, segments))
+    offsets, times, *rest = _joined([_arrays(each, headers=headers) for each in segments], count)
+    partition = pa.repeat(pa.scalar(tp.partition, pa.int32()), count)
+    schema = _SCHEMA if headers else _SCHEMA.remove(_HEADERS_AT)
+    arrays = [offsets, _timestamps(times), *rest, partition]
+    return pa.record_batch(arrays, schema=schema.with_metadata({"topic": tp.topic}))
+
+
+def _joined(parts: list[list[Any]], count: int) -> list[Any]:
+    """Return each column of all segments as one array: what is done once is not done for each."""
     try:
-        arrays = parts[0] if len(parts) == 1 else [*map(pa.concat_arrays, zip(*parts, strict=True))]
+        return [*map(pa.concat_arrays, zip(*parts, strict=True))]
     except pa.ArrowInvalid as error:
         raise ArgumentError("batch", count, "records of at most 2 GiB: read fewer") from error
-    partition = pa.repeat(pa.scalar(tp.partition, pa.int32()), count)
-    schema = _SCHEMA.with_metadata({"topic": tp.topic})
-    return pa.record_batch([*arrays, partition], schema=schema)
 
 
-def _arrays(columns: RecordColumns, start: int, stop: int) -> list[Any]:
-    times = _numbers(columns.timestamps, start, stop)
+def _timestamps(times: pa.Array) -> pa.Array:
     if compute.min(times).as_py() < 0:
         times = compute.if_else(compute.equal(times, -1), pa.scalar(None, pa.int64()), times)
-    return [
+    return times.view(_SCHEMA.field("timestamp").type)
+
+
+def _arrays(segment: Segment, *, headers: bool) -> list[Any]:
+    columns, start, stop = segment.columns, segment.start, segment.stop
+    arrays = [
         _numbers(columns.offsets, start, stop),
-        times.view(_SCHEMA.field("timestamp").type),
+        _numbers(columns.timestamps, start, stop),
         _bytes(columns, KEYS, start, stop),
         _bytes(columns, VALUES, start, stop),
-        _headers(columns, start, stop),
     ]
+    return [*arrays, _headers(columns, start, stop)] if headers else arrays
 
 
 def _numbers(numbers: Sequence[int], start: int, stop: int) -> pa.Array:
@@ -95,7 +110,7 @@ def _headers(columns: RecordColumns, start: int, stop: int) -> pa.Array:
 
 def _any_headers(columns: RecordColumns, start: int, stop: int) -> bool:
     """Tell whether a record has headers: whether where they stand is a number other than 0."""
-    places = columns.bounds[start * STRIDE + _HEADERS_AT : stop * STRIDE : STRIDE]
+    places = columns.bounds[start * STRIDE + _HEADERS_BOUND : stop * STRIDE : STRIDE]
     packed = places if isinstance(places, memoryview) else array("i", places)
     where = [None, pa.py_buffer(packed.tobytes())]
     octets = [None, pa.py_buffer(columns.buffer)]
