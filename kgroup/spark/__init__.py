@@ -7,6 +7,7 @@
 - `where`: Where reading begins and ends, as options say it
 - `places`: Where a query begins and ends, asked of the cluster
 - `reading`: A task on an executor: ranges to Arrow batches
+- `worker`: A worker's connections: one consumer for all tasks with the same options
 - `connecting`: The options of the consumer that a query's options make
 - `options`: The options of `format("kgroup")`, as typed by a user of Spark
 - `offsets`: The offset of a streaming query as Spark keeps it: JSON in the checkpoint

@@ -1,14 +1,12 @@
-"""The options of the consumer that a query's options make, and a worker's connections.
+"""The options of the consumer that a query's options make.
 
 Decides: the defaults of a query; that secrets come from files and variables of the process that
-connects; that a worker keeps one consumer for all tasks with the same options.
-Never: joins a group in a worker.
+connects.
+Never: loads a consumer: three processes of Python check options before a query begins.
 """
 
-import json
 import os
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -17,7 +15,6 @@ from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
 from kgroup.spark.options import SourceOptions
 from kgroup.spark.where import Named, Where
-from kgroup.sync import Consumer
 from kgroup.types import Backend
 
 _DEFAULTS: Final[Mapping[str, object]] = MappingProxyType(
@@ -76,7 +73,7 @@ def driver_config(options: SourceOptions, *, member: bool) -> ConsumerConfig:
         given["auto_offset_reset"] = _policy(options.starting)
     if not member:
         given = {name: each for name, each in given.items() if name not in _OF_MEMBERS}
-    return ConsumerConfig.of(_revealed(given))
+    return ConsumerConfig.of(revealed(given))
 
 
 def _policy(starting: Where | None) -> str:
@@ -96,54 +93,24 @@ def _policy(starting: Where | None) -> str:
     raise ConfigError("startingOffsets", "offsets or times", expected)
 
 
-def worker_consumer(options: SourceOptions) -> Consumer[bytes | None, bytes | None]:
-    """Return this process's consumer for these options, entered; it is in no group.
+def check(options: SourceOptions) -> None:
+    """Refuse options that the consumer refuses, before anything is begun.
 
     Raises:
-        ConfigError, NoBrokerError: it cannot be made, or finds no broker.
+        ConfigError: an option contradicts another, or cannot be used.
     """
+    driver_config(options, member=options.group_id is not None)
+
+
+def worker_config(options: SourceOptions) -> dict[str, object]:
+    """Return the consumer's options in a worker, secrets not yet read; it is in no group."""
     given = {name: each for name, each in options.config.items() if name not in _OF_MEMBERS}
     given = {**_OF_WORKERS, **given, "max_poll_records": None}
     given["auto_offset_reset"] = "none" if options.fails_on_data_loss else "earliest"
-    return _worker(os.getpid()).consumer(given)
+    return given
 
 
-def disconnect_worker() -> None:
-    """End this process's consumer, if there is one. The next task makes another."""
-    _worker(os.getpid()).close()
-
-
-@lru_cache(maxsize=1)
-def _worker(_process: int) -> "_Worker":
-    """Return what this process keeps; a forked child has another id, and begins with nothing."""
-    return _Worker()
-
-
-class _Worker:
-    """What a worker keeps between tasks: one consumer, of the options that were wanted last."""
-
-    def __init__(self) -> None:
-        self._kept: Consumer[bytes | None, bytes | None] | None = None
-        self._options = ""
-
-    def consumer(self, given: Mapping[str, object]) -> Consumer[bytes | None, bytes | None]:
-        """Return the consumer of these options: the one that is kept, if it still works."""
-        text = json.dumps(given, sort_keys=True)
-        if self._kept is None or self._options != text or self._kept.failure is not None:
-            self.close()
-            made = Consumer[bytes | None, bytes | None](config=ConsumerConfig.of(_revealed(given)))
-            made.__enter__()  # it lives longer than the task
-            self._kept, self._options = made, text
-        return self._kept
-
-    def close(self) -> None:
-        """Disconnect."""
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.__exit__(None, None, None)
-
-
-def _revealed(given: Mapping[str, object]) -> dict[str, object]:
+def revealed(given: Mapping[str, object]) -> dict[str, object]:
     """Put what files and variables hold in the place of `file:...` and `env:...`."""
     return {name: _value(name, each) for name, each in given.items()}
 

@@ -354,12 +354,3 @@ class _Position:
 def _is_renewed(topic: str, start: StreamOffset, view: ClusterView) -> bool:
     known, found = start.topic_ids.get(topic), view.topic_id(topic)
     return known is not None and found is not None and found.hex() != known
-
-
-def check(options: SourceOptions) -> None:
-    """Refuse options that the consumer refuses, before anything is begun.
-
-    Raises:
-        ConfigError: an option contradicts another, or cannot be used.
-    """
-    driver_config(options, member=options.group_id is not None)

@@ -19,9 +19,9 @@ from kgroup.errors import (
     NoOffsetError,
     OffsetOutOfRangeError,
 )
-from kgroup.spark.connecting import worker_consumer
 from kgroup.spark.options import SourceOptions
 from kgroup.spark.planning import Range
+from kgroup.spark.worker import worker_consumer
 from kgroup.sync import Batch, Consumer
 
 _ROWS: Final = 20_000

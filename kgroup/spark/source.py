@@ -102,8 +102,8 @@ class KGroupSource(DataSource):
 
 
 def _options(given: MutableMapping[str, str], *, streaming: bool) -> "SourceOptions":
+    from kgroup.spark.connecting import check  # noqa: PLC0415
     from kgroup.spark.options import SourceOptions  # noqa: PLC0415 - see the module
-    from kgroup.spark.query import check  # noqa: PLC0415
 
     options = SourceOptions.of(dict(given), streaming=streaming)
     check(options)

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from crc32c import crc32c
 
-from kgroup.spark.connecting import disconnect_worker
 from kgroup.spark.options import SourceOptions
 from kgroup.spark.planning import Range
 from kgroup.spark.reading import RangeError, read
+from kgroup.spark.worker import disconnect_worker
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 from kgroup.wire.records import NewRecord, encode_batch
