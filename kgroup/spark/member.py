@@ -222,7 +222,7 @@ class Member:
 
     def _is_settled(self) -> bool:
         """Tell whether a round is over, and all that it gave may be read."""
-        return self._is_calm() and set(self._usable()) == self._kept(self._held)
+        return self._is_calm() and len(self._usable()) == len(self._kept(self._held))
 
     def _is_calm(self) -> bool:
         assert self._group is not None

@@ -16,6 +16,20 @@ import pyspark_kgroup
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
+CHECKED = """
+import sys
+from kgroup.spark.connecting import check
+from kgroup.spark.options import SourceOptions
+check(SourceOptions.of({"kafka.bootstrap.servers": "a:1", "subscribe": "t"}, streaming=True))
+print("kgroup.consumer" in sys.modules, "kgroup.sync" in sys.modules)
+"""
+
+
+def test_checking_options_loads_no_consumer() -> None:
+    command = [sys.executable, "-c", CHECKED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
 
 def test_importing_the_module_loads_the_source_alone() -> None:
     pytest.importorskip("pyspark", reason="it needs the extra kgroup[spark]")

@@ -48,10 +48,11 @@ class Run:
             self.start = end
         return end
 
-    def until_planned(self) -> None:
-        """Let triggers come until one has a batch."""
-        while self.plan() is None:
+    def until_planned(self) -> dict[int, Any]:
+        """Let triggers come until one has a batch; return what it has of each partition."""
+        while not (found := self.reads()):
             pass
+        return found
 
     def reads(self, limit: int | None = None, *, available: bool = False) -> dict[int, Any]:
         """Let a trigger come; return what the batch has of each partition."""
@@ -223,15 +224,14 @@ def test_a_query_that_rejoins_goes_on_at_what_is_committed(kgroup_broker: InProc
     fill(kgroup_broker, 4)
     with run(kgroup_broker, onFenced="rejoin") as query:
         query.plan()
-        generation = kgroup_broker.group("g").generation
-        kgroup_broker.group("g").expire("spark")
-        group = kgroup_broker.group("g")
+        group, generation = kgroup_broker.group("g"), kgroup_broker.group("g").generation
+        group.expire("spark")
         kgroup_broker.wait_until(
             lambda: group.generation > generation and group.state == "Stable", timeout=PATIENCE
         )
-        kgroup_broker.group("g").commit({TPS[0]: 6})
+        group.commit({TPS[0]: 6})
         fill(kgroup_broker, 4)
-        assert query.reads() == {0: (6, 8), 1: (4, 8), 2: (4, 8)}
+        assert query.until_planned() == {0: (6, 8), 1: (4, 8), 2: (4, 8)}
 
 
 def test_a_topic_that_was_made_anew_ends_the_query(kgroup_broker: InProcessBroker) -> None:

@@ -60,6 +60,8 @@ def record_batch(
 
 def _joined(parts: list[list[Any]], count: int) -> list[Any]:
     """Return each column of all segments as one array: what is done once is not done for each."""
+    if len(parts) == 1:
+        return parts[0]  # uncopied
     try:
         return [*map(pa.concat_arrays, zip(*parts, strict=True))]
     except pa.ArrowInvalid as error:
