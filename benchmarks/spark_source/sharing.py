@@ -1,7 +1,8 @@
 """What a query's commits take, and what a member costs it that joins and leaves.
 
 Decides: what is measured, from the event logs of both: the time of each commit; from a batch's end
-to the joiner's first partition; and how long partitions that stay were not read meanwhile.
+to the joiner's first partition; how long partitions that stay were not read meanwhile; and how
+long they are not read while nobody joins: two batches are never alike.
 Never: times anything by asking again and again: both logs have the same clock.
 """
 
@@ -100,22 +101,29 @@ def measured(path: Path) -> dict[str, Any]:
     """
     query = _events(path / "query.jsonl")
     commits = _commits(query)
-    joins, silences = [], []
+    gaps = _gaps(query)
+    joins, silences, alone = [], [], []
+    gone = 0.0
     for log in sorted(path.glob("joiner-*.jsonl")):
         events = _events(log)
         first = _first(events, "generation")
         got = _first(events, "deliver")
-        left = events[-1]["wall"]
+        left = float(events[-1]["wall"])
         joins.append(got - _last_end(query, got))
-        silences.append(_silence(query, first - 1.0, got + 0.5, left))
+        silences.append(_longest(gaps, (first - 1.0, got + 0.5), (left - 1.0, left + 0.5)))
+        if gone:
+            alone.append(_longest(gaps, (gone + 0.5, events[0]["wall"])))
+        gone = left
     return {
         "commit_ms": [round(each * 1e3, 3) for each in commits],
         "join_after_batch_s": [round(each, 3) for each in joins],
         "silence_of_kept_s": [round(each, 3) for each in silences],
+        "silence_alone_s": [round(each, 3) for each in alone],
         "summary": {
             "commit_ms_p50": round(statistics.median(commits) * 1e3, 2),
             "join_after_batch_s_max": round(max(joins), 3),
             "silence_of_kept_s_max": round(max(silences), 3),
+            "silence_alone_s_max": round(max(alone), 3),
         },
     }
 
@@ -155,13 +163,18 @@ def _last_end(events: list[dict[str, Any]], before: float) -> float:
     )
 
 
-def _silence(events: list[dict[str, Any]], begin: float, end: float, left: float) -> float:
-    """Return how much longer than usual partitions that stayed were not begun, seconds.
+def _gaps(events: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """Return when each batch began, and how much longer than usual the next one took to begin.
 
     Usual is the median time between two batches of the whole run.
     """
     starts = sorted({float(each["wall"]) for each in events if each["event"] == "deliver"})
     gaps = [(a, b - a) for a, b in pairwise(starts) if b - a > 0.02]
     usual = statistics.median(gap for _, gap in gaps)
-    near = [gap for at, gap in gaps if begin <= at <= end or left - 1.0 <= at <= left + 0.5]
-    return max(max(near, default=usual) - usual, 0.0)
+    return [(at, max(gap - usual, 0.0)) for at, gap in gaps]
+
+
+def _longest(gaps: list[tuple[float, float]], *spans: tuple[float, float]) -> float:
+    """Return the longest gap in some spans of time, 0 without one."""
+    near = (gap for at, gap in gaps for begin, end in spans if begin <= at <= end)
+    return max(near, default=0.0)

@@ -39,6 +39,7 @@ from kgroup.config import ConsumerConfig, ConsumerOptions
 from kgroup.consumer.assembly import Parts, assemble
 from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.commit.committing import CommitCallback, Committable
+from kgroup.consumer.fetch.flow import sound_offset
 from kgroup.consumer.fetch.logs import Times, check_partition
 from kgroup.consumer.hosting import Host, begin
 from kgroup.consumer.listener import CALLBACKS
@@ -498,6 +499,24 @@ class GroupCalls(Life):
         if self._subscription is not None and self._subscription.partitions is None:
             raise IllegalStateError("topics are subscribed; unsubscribe() first")
         self._replace(wanted)
+
+    def assign_ranges(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> None:
+        """Read exactly these offsets: `assign`, and `seek` with `until`, in one call.
+
+        Args:
+            ranges: partition -> its first offset, and the one behind its last.
+
+        Raises:
+            IllegalStateError: topics are subscribed, or the consumer was not entered.
+            ArgumentError: an offset is negative or no whole number.
+        """
+        self._entered(running=True)
+        for first, end in ranges.values():
+            sound_offset(first)
+            sound_offset(end, "until")
+        self.assign(ranges)
+        for tp, (first, end) in ranges.items():
+            self.seek(tp, first, until=end)
 
     def follow(self, *topics: str, pattern: str | None = None, exclude: str | None = None) -> None:
         """Read every partition of topics without a group, also those that are added later.

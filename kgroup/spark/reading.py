@@ -23,6 +23,7 @@ from kgroup.spark.options import SourceOptions
 from kgroup.spark.planning import Range
 from kgroup.spark.worker import worker_consumer
 from kgroup.sync import Batch, Consumer
+from kgroup.types import TopicPartition
 
 _ROWS: Final = 20_000
 """Rows of one Arrow batch, about."""
@@ -81,14 +82,17 @@ def _turns(ranges: Sequence[Range]) -> Iterator[list[Range]]:
 
 def _read(options: SourceOptions, ranges: Sequence[Range]) -> Iterator[pa.RecordBatch]:
     consumer = worker_consumer(options)
-    consumer.assign([each.tp for each in ranges])
-    for each in ranges:
-        consumer.seek(each.tp, each.begin, until=each.end)
+    consumer.assign_ranges({each.tp: (each.begin, each.end) for each in ranges})
     fences = {each.tp: each.fence for each in ranges}
+    read_to: dict[TopicPartition, int] = {}
     while found := _fetched(consumer, options.patience):
         for batch in found.values():
+            read_to[batch.partition] = batch.next_offset
             yield _columns(batch, options, fences[batch.partition])
     for each in ranges:
+        if read_to.get(each.tp) == each.end:
+            continue
+        # Offsets at the end that nobody is handed out are no loss.
         at = consumer.position(each.tp)
         if at < each.end:
             raise RangeError(

@@ -38,6 +38,8 @@ from kgroup.values import dataclass
 Say = Callable[[str], None]
 
 _INSIDE: Final = -1
+_WORD_BITS: Final = 6
+"""Offsets of one word, as a power of two: as many as a Spark `bigint` has bits."""
 _ASTRAY: Final = tuple(Astray)
 _NARROW: Final = 50
 """Ranges of offsets that are worth a condition of their own; more would be one long condition."""
@@ -57,15 +59,24 @@ def count(spark: Any, rows: Rows, bounds: Mapping[int, Span]) -> Counts:  # noqa
         bounds: partition -> where its log begins and ends.
     """
     f = functions()
-    asked = (
-        _bucketed(f, spark, rows.all, bounds)
-        .groupBy("why", "part", "bucket")
+    # Words of 64 offsets first: Spark hashes numbers, and sorts rows to build a bitmap of each.
+    words = (
+        _placed(f, spark, rows.all, bounds)
+        .groupBy("why", "part", "word")
         .agg(
             f.count(f.lit(1)).alias("rows"),
-            f.bitmap_count(f.bitmap_construct_agg(f.col("bit"))).alias("offsets"),
+            f.bit_or("bit").alias("bits"),
             f.min("number").alias("lowest"),
             f.max("number").alias("highest"),
         )
+    )
+    asked = words.groupBy(
+        "why", "part", f.shiftright("word", BUCKET_BITS - _WORD_BITS).alias("bucket")
+    ).agg(
+        f.sum("rows").alias("rows"),
+        f.sum(f.bit_count("bits")).alias("offsets"),
+        f.min("lowest").alias("lowest"),
+        f.max("highest").alias("highest"),
     )
     buckets: list[BucketCount] = []
     strays: list[StrayCount] = []
@@ -78,8 +89,8 @@ def count(spark: Any, rows: Rows, bounds: Mapping[int, Span]) -> Counts:  # noqa
     return Counts(tuple(buckets), tuple(strays))
 
 
-def _bucketed(f: Any, spark: Any, rows: Any, bounds: Mapping[int, Span]) -> Any:  # noqa: ANN401
-    """Return for each row why it is astray, partition, bucket, bit and what is shown of it."""
+def _placed(f: Any, spark: Any, rows: Any, bounds: Mapping[int, Span]) -> Any:  # noqa: ANN401
+    """Return for each row why it is astray, partition, word, bit and what is shown of it."""
     p, o, first, end = (f.col(name) for name in ("p", "o", "first", "end"))
     why = (
         f.when(p.isNull() | o.isNull(), _ASTRAY.index(Astray.NO_PLACE))
@@ -94,8 +105,8 @@ def _bucketed(f: Any, spark: Any, rows: Any, bounds: Mapping[int, Span]) -> Any:
     return joined_rows.select("p", "o", why.alias("why")).select(
         "why",
         f.when(~nobody, p).alias("part"),
-        f.when(inside, f.shiftright(o, BUCKET_BITS)).alias("bucket"),
-        f.when(inside, o.bitwiseAND(f.lit(BUCKET - 1).cast("bigint"))).alias("bit"),
+        f.when(inside, f.shiftright(o, _WORD_BITS)).alias("word"),
+        f.when(inside, f.expr("shiftleft(1L, cast(o & 63 as int))")).alias("bit"),
         f.when(nobody, p).otherwise(o).alias("number"),
     )
 

@@ -348,6 +348,18 @@ class GroupCalls(Life[K, V]):
         """
         self._view(partial(self._native.assign, partitions), self._ahead.withdraw())
 
+    def assign_ranges(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> None:
+        """Read exactly these offsets: `assign`, and `seek` with `until`, in one call.
+
+        Args:
+            ranges: partition -> its first offset, and the one behind its last.
+
+        Raises:
+            IllegalStateError: topics are subscribed, or the consumer was not entered.
+            ArgumentError: an offset is negative or no whole number.
+        """
+        self._view(partial(self._native.assign_ranges, ranges), self._ahead.withdraw())
+
     def follow(self, *topics: str, pattern: str | None = None, exclude: str | None = None) -> None:
         """Read every partition of topics without a group, also those that are added later.
 

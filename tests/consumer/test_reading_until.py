@@ -34,6 +34,22 @@ async def test_a_loop_over_records_ends_and_every_record_is_done() -> None:
         assert outcome.partitions[A].offset.offset == 15
 
 
+async def test_ranges_are_assigned_and_read_to_their_ends() -> None:
+    async with by_hand(full(2), A) as stage:
+        stage.consumer.assign_ranges({A: (3, 7), B: (30, 33)})
+        found = [(record.tp, record.offset) async for record in stage.consumer]
+        assert sorted(found) == [(A, n) for n in range(3, 7)] + [(B, n) for n in range(30, 33)]
+
+
+async def test_a_range_that_is_none_changes_nothing() -> None:
+    async with by_hand(full(2), A) as stage:
+        stage.consumer.seek(A, 38)
+        with pytest.raises(ArgumentError, match="until"):
+            stage.consumer.assign_ranges({A: (3, 7), B: (30, -1)})
+        assert stage.consumer.assignment() == {A}
+        assert await stage.consumer.position(A) == 38
+
+
 async def test_a_loop_goes_on_until_every_partition_is_at_its_end() -> None:
     async with by_hand(full(2), A, B) as stage:
         stage.consumer.seek(A, 0, until=5)

@@ -127,6 +127,12 @@ def test_a_single_read_in_a_loop_takes_the_next_record() -> None:
         assert [next(records).offset, consumer.getone().offset, next(records).offset] == [0, 1, 2]
 
 
+def test_ranges_are_assigned_and_read_to_their_ends() -> None:
+    with grounded(9) as ground, ground.by_hand(A) as consumer:
+        consumer.assign_ranges({A: (2, 5)})
+        assert [record.offset for record in consumer] == [2, 3, 4]
+
+
 def test_a_refused_record_is_raised_again_until_a_seek() -> None:
     with grounded(2) as ground:
         ground.broker.partition(*A).append("no number", "3")

@@ -101,8 +101,8 @@ class Flow:
         """Hand out an offset next, and nothing from `until` on; what is buffered is dropped."""
         offset, epoch = (to.offset, to.leader_epoch) if isinstance(to, tuple) else (to, None)
         (owned,) = self._delivery.owned.require([tp])
-        end = None if until is None else _sound(until, "until")
-        self._positioning.seek(owned, _sound(offset), epoch, until=end)
+        end = None if until is None else sound_offset(until, "until")
+        self._positioning.seek(owned, sound_offset(offset), epoch, until=end)
 
     async def seek_to_end(
         self, tps: Collection[TopicPartition], end: OffsetSpec, timeout: float | None
@@ -172,7 +172,12 @@ class Flow:
             self._notifiers.news.notify()
 
 
-def _sound(offset: object, name: str = "offset") -> int:
+def sound_offset(offset: object, name: str = "offset") -> int:
+    """Return an offset as it is.
+
+    Raises:
+        ArgumentError: it is negative or no whole number.
+    """
     if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
         raise ArgumentError(name, offset, "a whole number of at least 0")
     return offset
