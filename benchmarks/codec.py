@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 from aiokafka.protocol.group import JoinGroupResponse_v5
 from aiokafka.protocol.metadata import MetadataResponse_v5
 
-from benchmarks.machine import environment
+from kgroup.bench.machine import environment
 from kgroup.wire.messages import (
     JoinGroupResponse,
     JoinGroupResponseMember,

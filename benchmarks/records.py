@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from aiokafka.record.default_records import DefaultRecordBatch
 
-from benchmarks.machine import environment
+from kgroup.bench.machine import environment
 from kgroup.wire.records import Codec, NewRecord, encode_batch, iter_batches
 
 SEED = 20_250_101

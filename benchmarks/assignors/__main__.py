@@ -27,7 +27,7 @@ from benchmarks.assignors.workers import (
     java_worker,
     python_worker,
 )
-from benchmarks.machine import environment
+from kgroup.bench.machine import environment
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 ROOT = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""What consuming costs: `python -m benchmarks.consume --peers aiokafka,confluent,java`.
+"""What consuming costs, all of it: `python -m benchmarks.consume --peers aiokafka,confluent,java`.
 
 Decides: what the command line means. Progress goes to stderr, tables to stdout.
 Never: exits with 0 when a client found anything else than what was written.
@@ -14,13 +14,17 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.consume.contest import Contest, Entry
-from benchmarks.consume.document import build, written
+from benchmarks.consume.goals import GOAL_HEADS, goal_row, verdicts
 from benchmarks.consume.page import PAGE, committed_page
-from benchmarks.consume.plan import Plan
-from benchmarks.consume.report import tables
-from benchmarks.consume.scenarios import PEERS, Cell, cells
+from benchmarks.consume.scenarios import PEERS, cells
+from kgroup.bench.cells import Cell, Plan
+from kgroup.bench.contest import Contest, Entry
+from kgroup.bench.result import build, written
+from kgroup.bench.tables import table, tables
 from kgroup.testing.kafka import RealKafka
+
+QUICK = Plan(runs=1, records=80_000, commits=200, members=20, idle_s=3.0)
+"""Shows within minutes whether everything works."""
 
 
 def main() -> int:
@@ -45,19 +49,22 @@ def main() -> int:
         options.json.write_text(written(document), encoding="utf-8")
     # Where nobody looks, rows are as long as they are.
     out = Console(width=None if sys.stdout.isatty() else 160)
-    for table in tables(document):
-        out.print(table)
+    for each in tables(document):
+        out.print(each)
+    out.print(table("goals", GOAL_HEADS, [goal_row(goal) for goal in document["goals"]]))
     return 1 if any(entry.status in {"wrong", "failed"} for entry in entries) else 0
 
 
 def _measured(
     plan: Plan, wanted: Sequence[Cell], say: Callable[[str], None]
 ) -> tuple[dict[str, Any], list[Entry]]:
+    entries = [Entry(cell) for cell in wanted]
     with RealKafka.start(progress=say) as kafka:
         contest = Contest(kafka.bootstrap, plan, say)
-        entries = contest.run(wanted)
+        contest.run(entries)
         broker = kafka.describe().rpartition(", ")[0]
-        document = build(plan, broker, entries)
+        document = build(plan, broker, entries, scenario="performance")
+        document["goals"] = verdicts({cell["name"]: cell for cell in document["cells"]})
         document["profiles"] = _profiles(contest, wanted, document, say)
     return document, entries
 
@@ -83,12 +90,12 @@ def _wanted(options: argparse.Namespace) -> list[Cell]:
     unknown = sorted({*peers} - {*PEERS})
     if unknown:
         raise SystemExit(f"there is no peer {', '.join(unknown)}; there are {', '.join(PEERS)}")
-    every = cells(peers, extras=_plan(options).extras)
+    every = cells(peers, extras=True)
     return [cell for cell in every if any(word in cell.name for word in options.only or [""])]
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    plan = Plan.quick() if options.quick else Plan()
+    plan = QUICK if options.quick else Plan()
     given = {"runs": options.runs, "records": options.records, "seed": options.seed}
     return replace(plan, **{name: each for name, each in given.items() if each is not None})
 

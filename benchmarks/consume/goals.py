@@ -9,6 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kgroup.bench.tables import number
+
+GOAL_HEADS: Final = ("goal", "found", "after start-up", "to reach", "reached", "best peer")
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -144,3 +148,22 @@ def _verdict(goal: Goal, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 def _median(entries: Mapping[str, Mapping[str, Any]], name: str, figure: str) -> float | None:
     found = entries.get(name, {}).get("figures", {}).get(figure)
     return None if found is None else float(found["median"])
+
+
+def goal_row(goal: Mapping[str, Any]) -> list[str]:
+    """Return the row of a goal."""
+    figure = goal["figure"]
+    verdict = {True: "yes", False: "no", None: "not measured"}[goal["reached"]]
+    peer = ""
+    if goal["best_peer"]:
+        name = goal["best_peer"].split(": ")[1]
+        peer = f"{name} {number(goal['best_peer_found'], figure)}"
+    after = goal["after_start_up"]
+    return [
+        goal["what"],
+        "-" if goal["found"] is None else number(goal["found"], figure),
+        "" if after is None else number(after, figure),
+        number(goal["to_reach"], figure),
+        verdict,
+        peer,
+    ]

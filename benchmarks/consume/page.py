@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.consume.report import GOAL_HEADS, goal_row, groups, heads, rows
+from benchmarks.consume.goals import GOAL_HEADS, goal_row
+from kgroup.bench.tables import groups, heads, rows
 
 _ROOT: Final = Path(__file__).parents[2]
 RESULT: Final = _ROOT / "benchmarks" / "results" / "performance.json"

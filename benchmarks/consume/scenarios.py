@@ -6,31 +6,12 @@ Never: holds anything that was measured.
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+
+from kgroup.bench.cells import ON_ASYNCIO, PLAIN, Cell, Data
 
 OURS = ("kgroup", "drop-in aiokafka", "drop-in kafka-python")
 PEERS = ("aiokafka", "kafka-python", "confluent", "java")
 
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """The records of a topic.
-
-    Args:
-        name: for people.
-        value_bytes: of each value.
-        codec: of each batch.
-        share: by which the plan's records are divided.
-    """
-
-    name: str
-    value_bytes: int
-    codec: str = "none"
-    share: int = 1
-
-
-PLAIN = Data("100 B", 100)
 DATA = (
     PLAIN,
     Data("100 B lz4", 100, "lz4", share=4),
@@ -39,56 +20,6 @@ DATA = (
     Data("1 kB lz4", 1000, "lz4", share=8),
     Data("1 kB zstd", 1000, "zstd", share=8),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One thing that is measured; its name is unique.
-
-    Args:
-        job: `read`, `start`, `import`, `commit`, `members` or `instructions`.
-        client: name of its process.
-        level: way to read.
-        loop: asyncio, uvloop, trio; empty where a client has none.
-        data: records that are read.
-        pure: whether kgroup's compiled module is switched off.
-        quarter: whether a quarter of the records is read.
-    """
-
-    job: str
-    client: str
-    level: str = ""
-    loop: str = ""
-    data: Data = field(default=PLAIN)
-    pure: bool = False
-    quarter: bool = False
-
-    @property
-    def who(self) -> str:
-        """Client and level, and the loop where it is not asyncio."""
-        words = [self.client, "without compiler" if self.pure else "", self.level]
-        words.append(f"on {self.loop}" if self.loop in {"uvloop", "trio"} else "")
-        return " ".join(filter(None, words))
-
-    @property
-    def name(self) -> str:
-        """What it is called in the results."""
-        return f"{self.job}: {self.who}: {self.data.name}"
-
-    def described(self) -> dict[str, Any]:
-        """Return what the results say of it."""
-        return {
-            "name": self.name,
-            "job": self.job,
-            "client": self.client,
-            "level": self.level,
-            "loop": self.loop,
-            "data": self.data.name,
-            "pure": self.pure,
-        }
-
-
-_ASYNC = {"kgroup", "drop-in aiokafka", "aiokafka"}
 
 # (client, level, reads a quarter)
 _READERS = (
@@ -178,7 +109,7 @@ def _small_jobs() -> Iterator[Cell]:
 def _other_loops() -> Iterator[Cell]:
     for client, level, _ in _READERS:
         for loop, levels in _ON_OTHER_LOOPS.items():
-            runs = client == "kgroup" or (client in _ASYNC and loop == "uvloop")
+            runs = client == "kgroup" or (client in ON_ASYNCIO and loop == "uvloop")
             if runs and level in levels:
                 yield Cell("read", client, level, loop, quarter=True)
 
@@ -191,4 +122,4 @@ def _other_data() -> Iterator[Cell]:
 
 
 def _loop(client: str) -> str:
-    return "asyncio" if client in _ASYNC else ""
+    return "asyncio" if client in ON_ASYNCIO else ""

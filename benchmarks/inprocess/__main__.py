@@ -30,7 +30,7 @@ from benchmarks.inprocess.first_record import TOPIC, lay
 from benchmarks.inprocess.group import MEMBERS, PARTITIONS
 from benchmarks.inprocess.reading import PER_BATCH, VALUE_SIZE
 from benchmarks.inprocess.report import goals, summary, tables
-from benchmarks.machine import environment
+from kgroup.bench.machine import environment
 from kgroup.testing.kafka import RealKafka, create_topic
 
 RESULT = Path(__file__).parents[1] / "results" / "inprocess.json"

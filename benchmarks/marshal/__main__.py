@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import anyio
 
-from benchmarks.machine import environment
 from benchmarks.marshal.claims import at_most_once, claim_latencies, standing_cost
 from benchmarks.marshal.fold import fold_rates
 from benchmarks.marshal.logs import KEYS, MEMBERS, SEED, made
 from benchmarks.marshal.report import GOALS, goals
 from benchmarks.marshal.start_up import LOG, SETTINGS, fill, in_process, start_ups
+from kgroup.bench.machine import environment
 from kgroup.testing.kafka import RealKafka, create_topic
 from tests.search.simulation.campaign import commit
 

@@ -15,12 +15,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.consume.filling import PARTITIONS, Topic, rounded
-from benchmarks.consume.scenarios import Data
-from benchmarks.machine import environment
 from benchmarks.spark_source.session import CONNECTOR, SOURCES, Session
 from benchmarks.spark_source.sharing import shared
 from benchmarks.spark_source.verifying import verified
+from kgroup.bench.cells import Data
+from kgroup.bench.filling import PARTITIONS, Topic, rounded
+from kgroup.bench.machine import environment
 from kgroup.testing.kafka.local import start_local
 from kgroup.testing.kafka.supply import find_program
 

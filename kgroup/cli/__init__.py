@@ -10,6 +10,7 @@ Never: imports typer or rich itself, so that the message can be given without th
 - `assignors_shown`: How a simulation looks: one table in which the assignors stand beside each
   other at each event
 - `audit`: `kgroup audit`: the verdict on a run, from its members' event logs
+- `bench`: `kgroup bench`: what clients and rebalances cost, measured, compared and shown
 - `broker`: `kgroup broker up|down|status`: a real Kafka on this machine, for one's own
   experiments
 - `connecting`: How a verb reaches its cluster: the options all of them share, and one connection

@@ -172,6 +172,18 @@ def _spark(purpose: str) -> typer.Typer:
     return app
 
 
+def _bench(purpose: str) -> typer.Typer:
+    from kgroup.cli import bench  # noqa: PLC0415
+
+    app = typer.Typer(help=purpose, no_args_is_help=True, add_completion=False)
+    app.command("list")(verb(bench.listing))
+    app.command("run")(verb(bench.run))
+    app.command("compare")(verb(bench.compare))
+    app.command("report")(verb(bench.report))
+    app.command("guard")(verb(bench.guard))
+    return app
+
+
 class _Verb(NamedTuple):
     """One word of the list.
 
@@ -210,6 +222,7 @@ _VERBS: Final[dict[str, _Verb]] = {
     "marshal": _Verb(
         "Groups that claim by a log: set up, state, watch, release, pause, set positions.", _marshal
     ),
+    "bench": _Verb("What clients and rebalances cost: measure, compare, show, guard.", _bench),
     "spark": _Verb("Tables that Spark reads: verify that they hold what a topic holds.", _spark),
 }
 """Every verb, in the order of the list; the first line of a verb's docstring stands here again."""

@@ -7,24 +7,24 @@ from zlib import crc32
 
 import pytest
 
-from benchmarks.clients.tally import Tally
-from benchmarks.consume.contest import Contest, import_shares, wrong
-from benchmarks.consume.document import build, refigured, written
-from benchmarks.consume.figures import of_sample, summary
-from benchmarks.consume.filling import Topic, rounded
 from benchmarks.consume.goals import GOALS, verdicts
 from benchmarks.consume.page import PAGE, RESULT, committed_page, page
-from benchmarks.consume.plan import Plan
-from benchmarks.consume.report import rows
-from benchmarks.consume.scenarios import DATA, PEERS, PLAIN, Cell, cells
-from benchmarks.consume.workers import Answer, java_command, work
+from benchmarks.consume.scenarios import DATA, PEERS, cells
+from kgroup.bench.cells import PLAIN, Cell, Plan
+from kgroup.bench.clients.tally import Tally
+from kgroup.bench.contest import Contest, Entry, Means, import_shares, wrong
+from kgroup.bench.figures import of_sample, summary
+from kgroup.bench.filling import Topic, rounded
+from kgroup.bench.processes import Answer, java_command, work
+from kgroup.bench.result import build, refigured, written
+from kgroup.bench.tables import rows
 from kgroup.testing import InProcessBroker
 
 RECORDS = Cell("read", "kgroup", "records", "asyncio")
 VALUES = Cell("read", "kgroup", "values", "asyncio")
-SMALL = Plan(runs=2, records=80, commits=3, extras=False)
+SMALL = Plan(runs=2, records=80, commits=3)
 BUSY = """
-from benchmarks.clients.serving import serve
+from kgroup.bench.clients.serving import serve
 
 class Busy:
     packages = ()
@@ -95,9 +95,15 @@ def one_less(job):
 
 def contested(*wanted, **answers):
     clients = Clients(answers)
+    return clients, measured(wanted, SMALL, Means(process=clients))
+
+
+def measured(wanted, plan, means=None):
+    """Measure cells on an in-process broker."""
+    entries = [Entry(cell) for cell in wanted]
     with InProcessBroker().serve() as broker:
-        entries = Contest(broker.bootstrap, SMALL, silent, clients).run(wanted)
-    return clients, entries
+        Contest(broker.bootstrap, plan, silent, means).run(entries)
+    return entries
 
 
 # -- what was read -------------------------------------------------------------------------
@@ -210,9 +216,7 @@ def test_a_pure_cell_is_wrong_when_the_compiled_module_is_in_use():
     ids=lambda cell: cell.who,
 )
 def test_a_process_of_each_client_reads_all_there_is(cell):
-    plan = Plan(runs=1, records=80)
-    with InProcessBroker().serve() as broker:
-        [entry] = Contest(broker.bootstrap, plan, silent).run([cell])
+    [entry] = measured([cell], Plan(runs=1, records=80))
     assert (entry.status, entry.reason) == ("measured", "")
     [found] = entry.samples
     assert found["result"]["versions"]
@@ -226,17 +230,14 @@ def test_commits_and_the_first_record_are_measured():
         Cell("commit", "kgroup", "", "asyncio"),
         Cell("start", "kgroup", "async for", "asyncio"),
     ]
-    with InProcessBroker().serve() as broker:
-        entries = Contest(broker.bootstrap, small, silent).run(wanted)
+    entries = measured(wanted, small)
     assert [(entry.status, len(entry.samples)) for entry in entries] == [("measured", 1)] * 2
 
 
 @pytest.mark.slow
 def test_java_reads_all_there_is_or_says_why_it_cannot():
     command = java_command()
-    plan = Plan(runs=1, records=80)
-    with InProcessBroker().serve() as broker:
-        [entry] = Contest(broker.bootstrap, plan, silent).run([Cell("read", "java", "poll")])
+    [entry] = measured([Cell("read", "java", "poll")], Plan(runs=1, records=80))
     expected = ("absent", command) if isinstance(command, str) else ("measured", "")
     assert (entry.status, entry.reason) == expected
 
@@ -245,7 +246,7 @@ def test_java_reads_all_there_is_or_says_why_it_cannot():
 def test_a_profile_of_a_client_names_no_folder_of_this_machine():
     with InProcessBroker().serve() as broker:
         contest = Contest(broker.bootstrap, Plan(runs=0, records=80), silent)
-        contest.run([RECORDS])
+        contest.run([Entry(RECORDS)])
         found = contest.profile(RECORDS)
     assert isinstance(found, list)
     assert found
@@ -368,6 +369,7 @@ def test_the_page_tells_what_is_missed_where_the_time_goes_and_why():
     _, entries = contested(RECORDS, records=right)
     document = build(SMALL, "Kafka 4.3.1", entries)
     row = {"function": "scan", "calls": 3, "share": 0.25}
+    document["goals"] = verdicts({cell["name"]: cell for cell in document["cells"]})
     document["profiles"] = {RECORDS.name: [row]}
     text = page(document, {RECORDS.name: "The scan is in Python."})
     assert "**kgroup records** (records in a loop; " in text

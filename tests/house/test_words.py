@@ -19,6 +19,8 @@ NEWER = {
     DOCS / "spark-operations.md",
     DOCS / "adr" / "0016-one-compiled-module.md",
     DOCS / "adr" / "0017-a-room-for-spark.md",
+    DOCS / "adr" / "0018-measured-by-processes-that-speak-lines.md",
+    DOCS / "benchmarks.md",
     DOCS / "verify-a-table.md",
 }
 """Pages of their own about what came after the budget was set."""

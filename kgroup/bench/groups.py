@@ -1,0 +1,340 @@
+"""One run of a group under a stream of records: it forms, something happens, it forms again.
+
+Decides: the order of a run; that a group is formed when each member delivers and each partition
+is delivered by one of them; that a run in which a record is lost, or is not what was written, is
+wrong, whatever it says of speed.
+Never: believes a client about what there was to deliver: the broker is asked; lets a process live
+longer than the run.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, Final
+
+from kgroup.bench.cells import Cell, GroupPlan
+from kgroup.bench.deliveries import Deliveries
+from kgroup.bench.histogram import encoded
+from kgroup.bench.processes import Answer, Talk
+from kgroup.testing.kafka import create_topic, read_bounds
+from kgroup.values import dataclass
+
+_STREAM: Final = ("-m", "kgroup.bench.stream")
+_LOOK: Final = 0.05
+_END: Final = 15.0
+"""Seconds in which a member that is asked to end has to end."""
+_DRAIN: Final = 20.0
+"""Seconds in which what was written has to be delivered when the group is formed."""
+
+_LATE: Final = 2.0
+"""Seconds in which a record may come after later ones of its partition."""
+
+Spawn = Callable[[Sequence[str], Mapping[str, Any]], Talk]
+
+
+class _Unsettled(Exception):
+    """The group did not do in time what it had to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where a run takes place.
+
+    Args:
+        bootstrap: of the brokers.
+        topic: a new one.
+        group: a new one.
+        python: the interpreter that writes the records.
+    """
+
+    bootstrap: str
+    topic: str
+    group: str
+    python: str
+
+
+class GroupRun:
+    """Runs a group once.
+
+    Args:
+        cell: what is measured.
+        plan: how.
+        ground: where.
+        command: starts a member.
+        spawn: starts a process.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        plan: GroupPlan,
+        ground: Ground,
+        command: Sequence[str],
+        spawn: Spawn = Talk,
+    ) -> None:
+        self._cell = cell
+        self._plan = plan
+        self._ground = ground
+        self._command = command
+        self._spawn = spawn
+        self._members: dict[str, Talk] = {}
+        self._before: list[Talk] = []
+        self._gone: list[str] = []
+        self._seen = Deliveries(plan.partitions, cell.data.value_bytes)
+        self._marks: list[dict[str, Any]] = []
+        self._stream: Talk | None = None
+
+    def run(self) -> Answer:
+        """Run it; no process is left, whatever happens."""
+        create_topic(self._ground.bootstrap, self._ground.topic, self._plan.partitions)
+        with ExitStack() as stack:
+            stack.callback(self._close)
+            try:
+                return self._run()
+            except _Unsettled as error:
+                return self._trouble() or Answer("failed", str(error))
+
+    def _run(self) -> Answer:
+        plan = self._plan
+        self._stream = self._spawn([self._ground.python, *_STREAM], self._stream_job())
+        for _ in range(plan.members):
+            self._join()
+        self._form("the group did not form")
+        began = time.time()
+        self._mark()
+        self._watch(plan.before)
+        event = time.time()
+        if self._cell.job == "latency":
+            self._mark()
+        else:
+            self._happen()
+            self._form(f"the group did not form again after the {self._cell.job}")
+        until = time.time()
+        ends = self._drain()
+        answers = self._end_members()
+        for answer in answers.values():
+            if answer.status != "result":
+                return answer
+        return self._judged(ends, began, event, until, answers)
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def _happen(self) -> None:
+        *others, name = self._members
+        match self._cell.job:
+            case "join":
+                self._join()
+            case "leave":
+                self._members[name].tell({"stop": True})
+                self._gone.append(name)
+            case "crash":
+                self._members[name].kill()
+                self._gone.append(name)
+            case "restart":
+                self._restart(name)
+            case "rolling":
+                for each in (*others, name):
+                    self._restart(each)
+                    self._form(f"the group did not form again when {each} was back")
+            case other:
+                raise ValueError(f"nobody knows what a {other} is")
+
+    def _join(self) -> None:
+        self._start(f"m{len(self._members)}")
+
+    def _start(self, name: str) -> None:
+        self._members[name] = self._spawn(self._command, self._member_job(name))
+
+    def _restart(self, name: str) -> None:
+        """End a member politely, and start it again at once."""
+        member = self._members[name]
+        member.tell({"stop": True})
+        self._gone.append(name)
+        deadline = time.monotonic() + _END
+        while not member.over:
+            self._watch(_LOOK)
+            if time.monotonic() > deadline:
+                raise _Unsettled(f"{name} did not end within {_END:.0f} s")
+        self._take_lines()
+        self._gone.remove(name)
+        self._before.append(member)
+        self._start(name)
+
+    def _member_job(self, name: str) -> dict[str, Any]:
+        plan = self._plan
+        place = int(name[1:])
+        return {
+            "job": "follow",
+            "level": self._cell.level,
+            "loop": self._cell.loop,
+            "bootstrap": self._ground.bootstrap,
+            "topic": self._ground.topic,
+            "group": self._ground.group,
+            "instance": name if self._cell.job == "restart" else None,
+            "session_timeout_s": plan.session_timeout,
+            "heartbeat_interval_s": plan.heartbeat_interval * (1 + place * plan.heartbeat_spread),
+            "slow_revoke_s": 0.0 if place else plan.slow_revoke,
+            "auto_commit_s": 1.0,
+        }
+
+    def _stream_job(self) -> dict[str, Any]:
+        plan = self._plan
+        return {
+            "bootstrap": self._ground.bootstrap,
+            "topic": self._ground.topic,
+            "partitions": plan.partitions,
+            "rate": plan.rate,
+            "batch": plan.batch,
+            "value_bytes": self._cell.data.value_bytes,
+        }
+
+    # -- watching ------------------------------------------------------------------------------
+
+    @property
+    def _live(self) -> set[str]:
+        return self._members.keys() - {*self._gone}
+
+    def _watch(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            time.sleep(_LOOK)
+            self._hear()
+
+    def _form(self, otherwise: str) -> None:
+        """Wait until the live members, and nobody else, deliver for a while."""
+        plan = self._plan
+        deadline = time.monotonic() + plan.session_timeout + plan.patience
+        self._watch(plan.after)
+        while not self._seen.steady(time.time() - plan.after, self._live):
+            if time.monotonic() > deadline:
+                raise _Unsettled(f"{otherwise} in {plan.session_timeout + plan.patience:.0f} s")
+            self._watch(_LOOK)
+
+    def _mark(self) -> None:
+        for member in self._members.values():
+            member.tell({"mark": True})
+
+    def _hear(self) -> None:
+        self._take_lines()
+        for name, member in self._members.items():
+            if member.over and name not in self._gone:
+                raise _Unsettled(f"member {name} has ended")
+        if self._stream is not None:
+            for line in self._stream.take():
+                self._seen.wrote(line.get("sent", ()))
+            if self._stream.over:
+                raise _Unsettled("the stream of records has ended")
+
+    def _take_lines(self) -> None:
+        for name, member in self._members.items():
+            for line in member.take():
+                if "got" in line:
+                    at, rows = line["got"]
+                    self._seen.got(name, at, rows)
+                elif "mark" in line:
+                    self._marks.append(line["mark"])
+
+    def _drain(self) -> dict[int, int]:
+        """End the stream; wait until all it has written is delivered; return what that is."""
+        assert self._stream is not None
+        stream, self._stream = self._stream, None
+        stream.tell({"stop": True})
+        answer = stream.end(_END)
+        stream.close()
+        for line in stream.take():
+            self._seen.wrote(line.get("sent", ()))
+        if answer.status != "result":
+            raise _Unsettled(f"the stream of records: {answer.reason}")
+        bounds = read_bounds(self._ground.bootstrap, [self._ground.topic])
+        ends = {tp.partition: end for tp, (_, end) in bounds.items()}
+        deadline, whole = time.monotonic() + _DRAIN, 0.0
+        while self._seen.missing(ends) and time.monotonic() < deadline:
+            self._watch(_LOOK)
+            if not self._seen.reached(ends):
+                whole = 0.0
+            elif not whole:
+                whole = time.monotonic()
+            elif time.monotonic() - whole > _LATE:
+                break  # what is missing now does not come any more
+        return ends
+
+    def _end_members(self) -> dict[str, Answer]:
+        """End all members; those that crashed have nothing to answer."""
+        for name in self._live:
+            self._members[name].tell({"stop": True})
+        crashed = {*self._gone} if self._cell.job == "crash" else set[str]()
+        answers = {
+            name: member.end(_END) for name, member in self._members.items() if name not in crashed
+        }
+        self._take_lines()
+        return answers
+
+    def _trouble(self) -> Answer | None:
+        """Return why a member is absent or has failed, None when none says so."""
+        answers = [member.end(0.1) for member in self._members.values() if member.over]
+        if self._stream is not None and self._stream.over:
+            answers.append(self._stream.end(0.1))
+        return next((each for each in answers if each.status != "result"), None)
+
+    def _close(self) -> None:
+        for process in (*self._before, *self._members.values(), *filter(None, [self._stream])):
+            process.close()
+
+    # -- what it was ---------------------------------------------------------------------------
+
+    def _judged(
+        self,
+        ends: Mapping[int, int],
+        began: float,
+        event: float,
+        until: float,
+        answers: Mapping[str, Answer],
+    ) -> Answer:
+        seen = self._seen
+        lost = seen.missing(ends)
+        first = next(iter(answers.values())).sample
+        result = first["result"]
+        latency = self._cell.job == "latency"
+        waits = seen.waits(began, event) if latency else seen.waits(event, until)
+        sample = {
+            "load": first["load"],
+            "records": sum(ends.values()),
+            "lost": sum(lost.values()),
+            "repeated": seen.repeated(),
+            "waits": encoded(waits),
+            "counted": len(waits),
+            "cpu_s": _between(self._marks) if latency else None,
+            "usual_s": max(seen.waits(began, event), default=0.0),
+            "recover_s": seen.recovered(event),
+            "partitions": [
+                {"partition": each.partition, "before": each.before, "after": each.after,
+                 "moved": each.moved, "wait_s": round(each.wait, 6)}
+                for each in seen.courses(event)
+            ],
+            "spans": [] if latency else seen.spans(event),
+            "result": {
+                "compiled": result.get("compiled"),
+                "versions": result.get("versions", {}),
+                "rss_bytes": max(each.sample["result"]["rss_bytes"] for each in answers.values()),
+                "lag_p99_s": _longest(answers, "lag_p99_s"),
+            },
+        }  # fmt: skip
+        if seen.faults:
+            return Answer("wrong", seen.faults[0], sample)
+        if lost:
+            partition, count = next(iter(lost.items()))
+            more = f"; {sum(lost.values())} altogether" if len(lost) > 1 else ""
+            what = f"{count} records of partition {partition} were never delivered{more}"
+            return Answer("wrong", what, sample)
+        return Answer("result", sample=sample)
+
+
+def _longest(answers: Mapping[str, Answer], name: str) -> float | None:
+    """Return the largest of what the members tell, None when none does."""
+    told = (answer.sample["result"].get(name) for answer in answers.values())
+    return max((each for each in told if each is not None), default=None)
+
+
+def _between(marks: Sequence[Mapping[str, float]]) -> float | None:
+    """Return the CPU between the first mark and the last, None without two."""
+    return marks[-1]["cpu_s"] - marks[0]["cpu_s"] if len(marks) > 1 else None

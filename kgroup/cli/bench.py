@@ -1,0 +1,372 @@
+"""`kgroup bench`: what clients and rebalances cost, measured, compared and shown.
+
+Decides: the options, how progress is shown, and the exit codes: 1 when a client was wrong or the
+guard found a loss, 130 after Ctrl-C, with what was finished kept.
+Never: measures or judges itself; `kgroup.bench` does.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from kgroup.bench import running
+from kgroup.bench.adapters import Adapters, read_own
+from kgroup.bench.compare import Row, check_machines, two_results
+from kgroup.bench.guard import TOLERANCE, guarded, ratios, read_ratios
+from kgroup.bench.page import page
+from kgroup.bench.plots import pictures
+from kgroup.bench.result import entries_of, read
+from kgroup.bench.scenario import Scenario, built_in, find, sized
+from kgroup.bench.tables import number, tables
+from kgroup.cli.tables import make_table, print_whole, screen
+from kgroup.errors import ArgumentError, ConfigError
+from kgroup.values import dataclass
+
+_INTERRUPTED: Final = 130
+_QUICK_RUNS: Final = 3
+_QUICK: Final = ("quick-consume", "quick-rebalance")
+_RESULT: Final = "result.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What `kgroup bench list` takes."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """What `kgroup bench run` takes.
+
+    Args:
+        scenarios: names, or paths of TOML files.
+        quick: whether a little is measured, roughly.
+        clients: names of adapters, with commas between.
+        adapters: `NAME=COMMAND` of adapters of one's own.
+        runs: measured runs of each cell.
+        seconds: how long one run takes, roughly.
+        seed: of the values of records.
+        bootstrap: brokers to use.
+        brokers: of a new Kafka.
+        out: folder for results.
+        resume: whether an interrupted run in that folder goes on.
+        as_json: whether the result is printed.
+    """
+
+    scenarios: Annotated[
+        list[str] | None, typer.Argument(help="Names of scenarios, or .toml files.")
+    ] = None
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A little of two scenarios, in two minutes; rough.")
+    ] = False
+    clients: Annotated[
+        str | None, typer.Option(help="Some clients alone: kgroup,aiokafka; the first one leads.")
+    ] = None
+    adapters: Annotated[
+        list[str] | None,
+        typer.Option("--adapter", metavar="NAME=COMMAND", help="A client of your own."),
+    ] = None
+    runs: Annotated[int | None, typer.Option(min=1, max=100, help="Runs of each cell.")] = None
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, max=600, help="Roughly how long one run takes.")
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Of the values of records.")] = None
+    bootstrap: Annotated[
+        str | None, typer.Option(help="Brokers to use; without it a new Kafka of this machine.")
+    ] = None
+    brokers: Annotated[int, typer.Option(min=1, max=3, help="Of a new Kafka: 1 or 3.")] = 1
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = Path(
+        "bench-results"
+    )
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with what was interrupted in that folder.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparing:
+    """What `kgroup bench compare` takes.
+
+    Args:
+        one: the newer result.
+        other: what it is compared with.
+        other_machine: whether they may be of two machines.
+        as_json: whether JSON is printed.
+    """
+
+    one: Annotated[Path, typer.Argument(help="A result, the newer one.")]
+    other: Annotated[Path, typer.Argument(help="The result it is compared with.")]
+    other_machine: Annotated[
+        bool, typer.Option("--other-machine", help="Compare results of two machines, too.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reporting:
+    """What `kgroup bench report` takes.
+
+    Args:
+        result: a result.
+        out: folder for page and pictures, None for that of the result.
+    """
+
+    result: Annotated[Path, typer.Argument(help="A result.")]
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where page and pictures go.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarding:
+    """What `kgroup bench guard` takes.
+
+    Args:
+        against: committed ratios.
+        result: a result to judge, None to measure.
+        tolerance: share by which committed intervals are widened.
+        write: whether the ratios are written instead of judged.
+        as_json: whether JSON is printed.
+    """
+
+    against: Annotated[Path, typer.Argument(help="Committed ratios.")]
+    result: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Judge this result; measure nothing.")
+    ] = None
+    tolerance: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share by which intervals are widened.")
+    ] = TOLERANCE
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the ratios that are found; judge nothing.")
+    ] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+
+
+def listing(asked: Listing) -> None:
+    """List scenarios, and clients that are here or absent."""
+    adapters, known = Adapters(), built_in()
+    reasons = {name: adapters.absent(name) for name in adapters.names}
+    absent = {name: reason for name, reason in reasons.items() if reason}
+    if asked.as_json:
+        scenarios = {name: {"about": each.about, "jobs": each.jobs} for name, each in known.items()}
+        print(json.dumps({"scenarios": scenarios, "clients": [*reasons], "absent": absent}))
+        return
+    print_whole(make_table(("scenario", ""), ((name, each.about) for name, each in known.items())))
+    print()
+    rows = ((name, f"absent: {absent[name]}" if name in absent else "here") for name in reasons)
+    print_whole(make_table(("client", ""), rows))
+
+
+def run(asked: Measuring) -> None:
+    """Measure scenarios; keep results as JSON, and a page of them."""
+    own = read_own(asked.adapters or [])
+    adapters = Adapters(own)
+    clients = [name.strip() for name in (asked.clients or "").split(",") if name.strip()]
+    adapters.check(clients)
+    if asked.brokers == 2:
+        raise ArgumentError("--brokers", asked.brokers, "1 or 3")
+    names = asked.scenarios or (_QUICK if asked.quick else ())
+    if not names:
+        raise ArgumentError("SCENARIO", "nothing", f"some of {', '.join(built_in())}, or --quick")
+    scenarios = [_sized(asked, find(name)) for name in names]
+    documents = []
+    for scenario in scenarios:
+        # A client of one's own takes part in whatever is measured.
+        named = [*dict.fromkeys((*(clients or scenario.clients), *own))]
+        documents.append(_measured(asked, scenario, named, adapters))
+        if not documents[-1]["complete"]:
+            break
+    if asked.as_json:
+        print(json.dumps(documents[0] if len(documents) == 1 else documents))
+    if not all(document["complete"] for document in documents):
+        raise typer.Exit(_INTERRUPTED)
+    bad = {cell["status"] for each in documents for cell in each["cells"]} & {"wrong", "failed"}
+    raise typer.Exit(1 if bad else 0)
+
+
+def compare(asked: Comparing) -> None:
+    """Say how one result differs from another, and where that is more than noise."""
+    one, other = read(asked.one), read(asked.other)
+    if not asked.other_machine:
+        check_machines(one, other)
+    rows = two_results(one, other)
+    if not rows:
+        raise ConfigError("result", str(asked.other), "a result that has a cell of the first one")
+    if asked.as_json:
+        print(json.dumps([_row_json(row) for row in rows]))
+        return
+    lines = [(row.cell, *_cells(row)) for row in rows]
+    heads = ("cell", "figure", "now", "before", "ratio", "95 %", "chance", "is")
+    print_whole(make_table(heads, lines))
+
+
+def report(asked: Reporting) -> None:
+    """Show a result as tables, and write a page of HTML with its pictures."""
+    document = read(asked.result)
+    _show(document)
+    for path in write_report(document, asked.out or asked.result.parent):
+        screen(stderr=True).print(f"written: {path}", markup=False)
+
+
+def guard(asked: Guarding) -> None:
+    """Say whether kgroup, beside aiokafka, has become worse; exit code 1 if it has."""
+    document = read(asked.result) if asked.result else _guarding()
+    now = ratios(document)
+    if asked.write:
+        asked.against.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
+        return
+    found = guarded(now, read_ratios(asked.against), asked.tolerance)
+    worse = [each for each in found if each.worse]
+    if asked.as_json:
+        told = [{"name": each.name, "now": each.now, "then": each.then, "worse": each.worse}
+                for each in found]  # fmt: skip
+        print(json.dumps(told))
+    else:
+        heads = ("ratio kgroup / aiokafka", "now", "95 %", "then", "95 % then", "")
+        lines = ((each.name, *_ratio(each.now), *_ratio(each.then), "WORSE" if each.worse else "")
+                 for each in found)  # fmt: skip
+        print_whole(make_table(heads, lines))
+    raise typer.Exit(1 if worse else 0)
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def _sized(asked: Measuring, scenario: Scenario) -> Scenario:
+    runs = asked.runs or (_QUICK_RUNS if asked.quick else None)
+    return sized(scenario, runs=runs, seconds=asked.seconds, seed=asked.seed)
+
+
+def _guarding() -> dict[str, Any]:
+    scenario = find("guard")
+    plan = running.Run(scenario=scenario, clients=(), adapters=Adapters())
+    with _bar() as progress:
+        return running.measured(plan, progress)
+
+
+def _measured(
+    asked: Measuring, scenario: Scenario, clients: Sequence[str], adapters: Adapters
+) -> dict[str, Any]:
+    folder = asked.out / scenario.name
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / _RESULT
+    before = entries_of(read(kept)) if asked.resume and kept.exists() else []
+    plan = running.Run(
+        scenario=scenario,
+        clients=clients,
+        adapters=adapters,
+        bootstrap=asked.bootstrap,
+        brokers=asked.brokers,
+        keep=kept,
+    )
+    with _bar() as progress:
+        document = running.measured(plan, progress, before)
+    if not asked.as_json:
+        _show(document)
+        written = ", ".join(str(path) for path in (kept, *write_report(document, folder)[:1]))
+        screen(stderr=True).print(f"written: {written}", markup=False)
+    return document
+
+
+class _Bar:
+    """Shows how far it is: a bar with the remaining time, or lines where there is no terminal.
+
+    Args:
+        console: standard error.
+        bar: of rich, None for lines.
+    """
+
+    def __init__(self, console: Console, bar: Progress | None) -> None:
+        self._console = console
+        self._bar = bar
+        self._task = None if bar is None else bar.add_task("", total=None)
+
+    def say(self, line: str) -> None:
+        """Show a line."""
+        if self._bar is None or not line.startswith(("run", "proof")):
+            self._console.print(line, markup=False)
+
+    def total(self, steps: int) -> None:
+        """So many measurements there are."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, total=steps, completed=-1)
+
+    def step(self, name: str) -> None:
+        """One of them begins."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=name, advance=1)
+
+
+@contextmanager
+def _bar() -> Iterator[_Bar]:
+    console = screen(stderr=True)
+    if not console.is_terminal:
+        yield _Bar(console, None)
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    text = TextColumn("{task.description}", markup=False)
+    with Progress(*columns, text, console=console, transient=True) as bar:
+        yield _Bar(console, bar)
+
+
+# -- showing ---------------------------------------------------------------------------------------
+
+
+def write_report(document: dict[str, Any], folder: Path) -> list[Path]:
+    """Write the page and its pictures; return where they are, the page first.
+
+    Args:
+        document: the results.
+        folder: made when it is absent.
+
+    Raises:
+        MissingExtraError: matplotlib or hdrhistogram is not installed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = [*pictures(document)]
+    written = [folder / "report.html"]
+    written[0].write_text(page(document, drawn), encoding="utf-8")
+    for each in drawn:
+        written.append(folder / f"{each.name}.png")
+        written[-1].write_bytes(each.png)
+    return written
+
+
+def _show(document: dict[str, Any]) -> None:
+    for table in tables(document):
+        print_whole(table)
+        print()
+    if document["rough"]:
+        screen().print("rough: fewer than five runs of each cell", style="yellow")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    values = row.figure, number(row.ours, row.figure), number(row.theirs, row.figure)
+    found = row.difference
+    if found is None:
+        return (*values, "-", "-", "-", "")
+    span = f"{found.interval.low:.2f} to {found.interval.high:.2f}"
+    word = {True: "better", False: "worse", None: "not shown"}[row.better]
+    return (*values, f"{found.ratio:.2f}", span, f"{found.chance:.3f}", word)
+
+
+def _row_json(row: Row) -> dict[str, Any]:
+    told = {"cell": row.cell, "figure": row.figure, "now": row.ours, "before": row.theirs}
+    found = row.difference
+    if found is None:
+        return {**told, "ratio": None, "better": None}
+    interval = [found.interval.low, found.interval.high]
+    more = {"ratio": found.ratio, "interval": interval, "chance": found.chance}
+    return {**told, **more, "better": row.better}
+
+
+def _ratio(found: Mapping[str, float]) -> tuple[str, str]:
+    return f"{found['ratio']:.2f}", f"{found['low']:.2f} to {found['high']:.2f}"

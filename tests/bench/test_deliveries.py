@@ -1,0 +1,102 @@
+"""What a group delivered is judged by what was written and by what the broker holds."""
+
+from zlib import crc32
+
+import pytest
+
+from kgroup.bench.deliveries import Deliveries, value_of
+
+SIZE = 40
+
+
+def row(partition, first, after):
+    """What an honest member says of records."""
+    values = (value_of(partition, offset, SIZE) for offset in range(first, after))
+    return [partition, first, after, sum(map(crc32, values))]
+
+
+def written(partitions=2, ticks=10, tick=0.1):
+    """A topic to which a record of each partition was written in each tick."""
+    found = Deliveries(partitions, SIZE)
+    for number in range(ticks):
+        found.wrote([[partition, number, 1, number * tick] for partition in range(partitions)])
+    return found
+
+
+def test_values_are_as_long_as_asked_and_no_two_are_the_same():
+    values = {value_of(partition, offset, 64) for partition in range(3) for offset in range(50)}
+    assert len(values) == 150
+    assert {len(value) for value in values} == {64}
+
+
+def test_a_record_that_nobody_delivered_is_missing_by_the_brokers_count():
+    found = written(ticks=3)
+    found.got("a", 1.0, [row(0, 0, 3), row(1, 0, 2)])
+    assert found.missing({0: 3, 1: 3}) == {1: 1}
+    assert found.reached({0: 3})
+    assert not found.reached({0: 3, 1: 3})
+
+
+def test_a_record_that_a_member_claims_without_having_read_it_is_a_fault_and_missing():
+    found = written(ticks=3)
+    lie = row(0, 0, 3)
+    lie[3] -= crc32(value_of(0, 1, SIZE))
+    found.got("a", 1.0, [lie])
+    assert found.faults == ["a: offsets 0 to 2 of partition 0 are not what was written"]
+    assert found.missing({0: 3}) == {0: 3}
+
+
+def test_deliveries_after_the_first_are_repeated():
+    found = written(ticks=3)
+    found.got("a", 1.0, [row(0, 0, 3)])
+    found.got("b", 1.1, [row(0, 1, 3)])
+    assert found.repeated() == 2
+
+
+def test_a_record_waits_until_its_first_delivery():
+    found = written(partitions=1, ticks=3)
+    found.got("a", 0.25, [row(0, 0, 2)])
+    found.got("b", 5.0, [row(0, 0, 3)])
+    assert found.waits(0.0, 1.0) == pytest.approx([0.25, 0.15, 4.8])
+    assert found.waits(0.15, 1.0) == pytest.approx([4.8])
+
+
+def test_a_group_is_steady_when_each_member_delivers_and_no_two_deliver_one_partition():
+    found = written()
+    found.got("a", 0.9, [row(0, 0, 8)])
+    assert not found.steady(0.5, {"a", "b"})
+    found.got("b", 0.95, [row(1, 0, 8)])
+    assert found.steady(0.5, {"a", "b"})
+    assert not found.steady(0.5, {"a"}), "one delivers that is not there any more"
+    assert not found.steady(0.93, {"a", "b"}), "partition 0 has been silent since"
+    found.got("b", 0.97, [row(0, 8, 9)])
+    assert not found.steady(0.5, {"a", "b"})
+
+
+def test_a_partition_has_moved_when_somebody_else_delivers_it_after_the_event():
+    found = written(ticks=20)
+    found.got("a", 0.5, [row(0, 0, 5), row(1, 0, 5)])
+    found.got("a", 1.5, [row(0, 5, 15)])
+    found.got("b", 1.9, [row(1, 5, 19)])
+    stays, moves = found.courses(0.55)
+    assert (stays.moved, stays.before, stays.after) == (False, ("a",), ("a",))
+    assert (moves.moved, moves.before, moves.after) == (True, ("a",), ("b",))
+    assert stays.wait == pytest.approx(1.0)
+    assert moves.wait == pytest.approx(1.4)
+
+
+def test_a_group_has_recovered_when_the_last_record_that_waited_long_has_come():
+    found = written(partitions=1, ticks=20)
+    for number in range(20):
+        at = number * 0.1 + 0.01 if number < 5 or number >= 15 else 1.5
+        found.got("a", at, [row(0, number, number + 1)])
+    assert found.recovered(0.5) == pytest.approx(1.0)
+    assert found.recovered(1.6) == 0.0
+
+
+def test_spans_tell_who_delivered_when_and_leave_out_when_nobody_did():
+    found = written(partitions=1, ticks=20)
+    found.got("a", 0.1, [row(0, 0, 1)])
+    found.got("a", 0.2, [row(0, 1, 2)])
+    found.got("b", 1.2, [row(0, 2, 12)])
+    assert found.spans(1.0) == [[0, "a", -0.9, -0.8], [0, "b", 0.2, 0.2]]

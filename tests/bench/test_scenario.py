@@ -1,0 +1,105 @@
+"""A scenario is data: what is wrong with it is said before anything starts."""
+
+import pytest
+
+from kgroup.bench.cells import Cell, Data
+from kgroup.bench.scenario import FOLDER, built_in, find, parse, sized
+from kgroup.errors import ConfigError
+
+FAIR = """
+about = "What reading costs"
+jobs = ["read"]
+[clients]
+kgroup = ["records", "values"]
+confluent = ["poll"]
+"""
+
+
+def told(text):
+    """Return what is said of a scenario that cannot be used."""
+    with pytest.raises(ConfigError) as caught:
+        parse(text, "mine", "mine.toml")
+    return str(caught.value)
+
+
+def test_a_scenario_has_a_cell_of_each_client_and_way_to_read():
+    found = parse(FAIR, "mine", "mine.toml")
+    assert [cell.name for cell in found.cells()] == [
+        "read: kgroup records: 100 B",
+        "read: kgroup values: 100 B",
+        "read: confluent poll: 100 B",
+    ]
+
+
+def test_clients_that_are_named_are_measured_alone_and_in_that_order():
+    found = parse(FAIR, "mine", "mine.toml")
+    names = [cell.client for cell in found.cells(["confluent", "kgroup"])]
+    assert names == ["confluent", "kgroup", "kgroup"]
+
+
+def test_a_client_that_a_scenario_does_not_name_has_one_cell():
+    found = parse(FAIR, "mine", "mine.toml")
+    assert [*found.cells(["mine"])] == [Cell("read", "mine")]
+
+
+def test_loops_are_for_clients_that_run_on_them():
+    found = parse(FAIR.replace('jobs = ["read"]', 'jobs = ["read"]\nloops = ["asyncio", "trio"]'),
+                  "mine", "mine.toml")  # fmt: skip
+    loops = [(cell.client, cell.loop) for cell in found.cells()]
+    assert loops == [("kgroup", "asyncio"), ("kgroup", "trio")] * 2 + [("confluent", "")]
+
+
+def test_kinds_of_records_are_read():
+    text = FAIR + '[[data]]\nname = "1 kB zstd"\nvalue_bytes = 1000\ncodec = "zstd"\nshare = 4\n'
+    assert parse(text, "mine", "mine.toml").data == (Data("1 kB zstd", 1000, "zstd", 4),)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (FAIR + "[size]\nrunz = 3\n", ("mine.toml: size.runz", "did you mean 'runs'")),
+        (FAIR + "[size]\nruns = 0\n", ("mine.toml: size.runs", "whole number above 0")),
+        (FAIR + "[size]\nruns = 2.5\n", ("mine.toml: size.runs", "whole number")),
+        (FAIR + '[size]\nruns = "many"\n', ("mine.toml: size.runs", "'many'")),
+        (FAIR + "[group]\nmembers = 12\npartitions = 12\n", ("group.partitions", "at least 13")),
+        (FAIR + "[group]\nheartbeat_interval = 9.0\n", ("group.heartbeat_interval", "less than")),
+        (FAIR + "[group]\nrate = 5\n", ("group.rate", "each of 12")),
+        (FAIR + '[[data]]\nname = "x"\n', ("data.value_bytes", "number of bytes")),
+        (FAIR + '[[data]]\nname = "x"\nvalue_bytes = 5\ncodec = "rar"\n', ("data.codec", "zstd")),
+        (FAIR.replace("read", "write"), ("mine.toml: jobs", "one of read")),
+        (FAIR.replace("about", "abuot"), ("mine.toml: abuot", "did you mean 'about'")),
+        ('about = "x"\njobs = ["read"]\n', ("mine.toml: clients", "[clients]")),
+        ("about = \n", ("mine.toml", "TOML")),
+        (FAIR + "[size]\nruns = true\n", ("mine.toml: size.runs",)),
+    ],
+)
+def test_a_mistake_names_file_key_and_way_out(text, words):
+    said = told(text)
+    assert [word for word in words if word not in said] == []
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_what_comes_with_kgroup_can_be_used(path):
+    found = find(path.stem)
+    names = [cell.name for cell in found.cells()]
+    assert names
+    assert len(names) == len({*names})
+
+
+def test_a_scenario_that_is_not_there_names_those_that_are():
+    with pytest.raises(ConfigError, match="consume"):
+        find("consumer")
+    with pytest.raises(ConfigError, match="readable"):
+        find("nowhere/mine.toml")
+
+
+def test_a_scenario_of_ones_own_is_found_by_its_path(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(FAIR, encoding="utf-8")
+    assert find(str(path)).name == "mine"
+
+
+def test_fewer_seconds_are_fewer_records_and_a_shorter_watch():
+    small = sized(built_in()["consume"], runs=2, seconds=0.5, seed=3)
+    assert (small.plan.runs, small.plan.records, small.plan.seed) == (2, 200_000, 3)
+    assert small.plan.group.before == 0.5
