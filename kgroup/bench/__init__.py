@@ -9,6 +9,7 @@ has adapters take turns. A *result* is one JSON document; everything that is sho
 
 - `scenario`: What is measured, read from TOML; `scenarios` holds those that come with kgroup
 - `cells`: What is measured, as values
+- `brokers`: Which broker coordinates a group, and how does it die and come back?
 - `adapters`: Which clients there are, and what starts each?
 - `clients`: The lines an adapter speaks, and the adapters in Python; `java` holds the one in Java
 - `processes`: One process: its job, its lines, its CPU, its end

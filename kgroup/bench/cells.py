@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kgroup.values import dataclass
 
-EVENTS: Final = ("join", "leave", "crash", "restart", "rolling")
+EVENTS: Final = ("join", "leave", "crash", "restart", "rolling", "failover")
 """What may happen to a group."""
 GROUP_JOBS: Final = ("latency", *EVENTS)
 """Jobs that need a whole group, and records that are written meanwhile."""

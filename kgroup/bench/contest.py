@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgroup.bench.adapters import Adapters
+from kgroup.bench.brokers import Brokers
 from kgroup.bench.cells import GROUP_JOBS, PLAIN, Cell, Plan
 from kgroup.bench.figures import of_sample
 from kgroup.bench.filling import PARTITIONS, Topic, remove, rounded
@@ -87,12 +88,14 @@ class Means:
         adapters: whose processes they are.
         process: runs one that does its job alone.
         spawn: starts one of a group.
+        brokers: those that may be killed.
         prefix: of the names of topics and groups.
     """
 
     adapters: Adapters = field(default_factory=Adapters)
     process: Process = work
     spawn: Callable[..., Talk] = Talk
+    brokers: Brokers = field(default_factory=lambda: Brokers(None))
     prefix: str = ""
 
 
@@ -255,9 +258,17 @@ class Contest:
         command = self._means.adapters.command(cell.client)
         if isinstance(command, str):
             return Answer("absent", command)
+        if cell.job == "failover" and self._means.brokers.absent:
+            return Answer("absent", self._means.brokers.absent)
         self._number += 1
         name = f"{self._means.prefix}bench-{cell.job}-{self._number}"
-        ground = Ground(bootstrap=self._bootstrap, topic=name, group=name, python=sys.executable)
+        ground = Ground(
+            bootstrap=self._bootstrap,
+            topic=name,
+            group=name,
+            python=sys.executable,
+            brokers=self._means.brokers,
+        )
         self._made.append(name)
         try:
             run = GroupRun(cell, self._plan.group, ground, command, self._means.spawn)

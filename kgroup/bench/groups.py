@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
+from kgroup.bench.brokers import Brokers
 from kgroup.bench.cells import Cell, GroupPlan
 from kgroup.bench.deliveries import Deliveries
 from kgroup.bench.histogram import encoded
@@ -45,12 +46,14 @@ class Ground:
         topic: a new one.
         group: a new one.
         python: the interpreter that writes the records.
+        brokers: those that may be killed.
     """
 
     bootstrap: str
     topic: str
     group: str
     python: str
+    brokers: Brokers
 
 
 class GroupRun:
@@ -88,6 +91,7 @@ class GroupRun:
         """Run it; no process is left, whatever happens."""
         create_topic(self._ground.bootstrap, self._ground.topic, self._plan.partitions)
         with ExitStack() as stack:
+            stack.callback(self._ground.brokers.heal)
             stack.callback(self._close)
             try:
                 return self._run()
@@ -130,6 +134,8 @@ class GroupRun:
             case "crash":
                 self._members[name].kill()
                 self._gone.append(name)
+            case "failover":
+                self._ground.brokers.kill_coordinator(self._ground.group)
             case "restart":
                 self._restart(name)
             case "rolling":

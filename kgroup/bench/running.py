@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kgroup.bench.adapters import Adapters
+from kgroup.bench.brokers import Brokers
 from kgroup.bench.contest import Contest, Entry, Means
 from kgroup.bench.result import build, written
 from kgroup.bench.scenario import Scenario
@@ -74,11 +75,11 @@ def measured(run: Run, progress: Progress, before: Sequence[Entry] = ()) -> dict
     cells = run.scenario.cells(run.clients)
     entries = [known.get(cell.name, Entry(cell)) for cell in cells]
     with ExitStack() as stack:
-        bootstrap, broker, lives_on = _kafka(run, stack, progress.say)
+        bootstrap, broker, kafka = _kafka(run, stack, progress.say)
         prefix = f"kgroup-{secrets.token_hex(3)}-"
-        means = Means(adapters=run.adapters, prefix=prefix)
+        means = Means(adapters=run.adapters, brokers=Brokers(kafka), prefix=prefix)
         contest = Contest(bootstrap, run.scenario.plan, progress.say, means)
-        if lives_on:
+        if kafka is None:
             stack.callback(contest.tidy)
         progress.total(contest.steps(entries))
 
@@ -94,13 +95,16 @@ def measured(run: Run, progress: Progress, before: Sequence[Entry] = ()) -> dict
         return _keep(run, broker, entries, complete=complete)
 
 
-def _kafka(run: Run, stack: ExitStack, say: Callable[[str], None]) -> tuple[str, str, bool]:
-    """Return the brokers, what they are, and whether they live on."""
+def _kafka(
+    run: Run, stack: ExitStack, say: Callable[[str], None]
+) -> tuple[str, str, RealKafka | None]:
+    """Return the brokers, what they are, and the Kafka, None for one that lives on."""
     if run.bootstrap is not None:
-        return run.bootstrap, "given", True
+        return run.bootstrap, "given", None
     kafka = stack.enter_context(RealKafka.start(brokers=run.brokers, progress=say))
-    lives_on = kafka.kind == "given"
-    return kafka.bootstrap, kafka.describe().rpartition(", ")[0] or "given", lives_on
+    if kafka.kind == "given":
+        return kafka.bootstrap, "given", None
+    return kafka.bootstrap, kafka.describe().rpartition(", ")[0], kafka
 
 
 def _keep(run: Run, broker: str, entries: Sequence[Entry], *, complete: bool) -> dict[str, Any]:

@@ -42,38 +42,34 @@ class Stream:
         self._written = [0] * job["partitions"]
 
     async def run(self) -> None:
-        """Write all partitions in each tick."""
-        job = self._job
-        tick = job["partitions"] * job["batch"] / job["rate"]
-        async with connected(job["bootstrap"]) as cluster:
+        """Write every partition in its own time: one whose leader is gone holds up no other."""
+        async with connected(self._job["bootstrap"]) as cluster:
             producer = Producer(cluster)
-            due = time.monotonic()
-            while not self._over.is_set():
-                _say({"sent": await self._tick(producer)})
-                due = max(due + tick, time.monotonic() - tick)
-                await anyio.sleep(max(0.0, due - time.monotonic()))
+            async with anyio.create_task_group() as tasks:
+                for partition in range(self._job["partitions"]):
+                    tasks.start_soon(self._write, producer, partition)
         _say({"result": {"records": sum(self._written)}})
 
-    async def _tick(self, producer: Producer) -> list[list[float]]:
-        rows: list[list[float]] = []
+    async def _write(self, producer: Producer, partition: int) -> None:
+        job = self._job
+        tick = job["partitions"] * job["batch"] / job["rate"]
+        # Evenly spread, so that no two partitions are written at the same moment.
+        due = time.monotonic() + tick * partition / job["partitions"]
+        while not self._over.is_set():
+            await anyio.sleep(max(0.0, due - time.monotonic()))
+            _say({"sent": [await self._batch(producer, partition)]})
+            due = max(due + tick, time.monotonic())
 
-        async def write(partition: int) -> None:
-            first, count = self._written[partition], self._job["batch"]
-            size = self._job["value_bytes"]
-            values = [value_of(partition, first + number, size) for number in range(count)]
-            at = time.time()
-            stamp = int(at * 1000)
-            records = [NewRecord(None, value, timestamp=stamp) for value in values]
-            stored = await producer.send(TopicPartition(self._job["topic"], partition), records)
-            if stored is not None and stored != first:
-                raise RuntimeError(f"offset {stored} of partition {partition} should be {first}")
-            self._written[partition] += count
-            rows.append([partition, first, count, at])
-
-        async with anyio.create_task_group() as tasks:
-            for partition in range(self._job["partitions"]):
-                tasks.start_soon(write, partition)
-        return rows
+    async def _batch(self, producer: Producer, partition: int) -> list[float]:
+        first, count, size = self._written[partition], self._job["batch"], self._job["value_bytes"]
+        values = [value_of(partition, first + number, size) for number in range(count)]
+        at = time.time()
+        records = [NewRecord(None, value, timestamp=int(at * 1000)) for value in values]
+        stored = await producer.send(TopicPartition(self._job["topic"], partition), records)
+        if stored is not None and stored != first:
+            raise RuntimeError(f"offset {stored} of partition {partition} should be {first}")
+        self._written[partition] += count
+        return [partition, first, count, at]
 
 
 def _say(line: dict[str, Any]) -> None:

@@ -13,6 +13,9 @@ from rich.table import Table
 
 from kgroup.bench.cells import EVENTS
 from kgroup.bench.figures import UNITS
+from kgroup.bench.result import series
+
+_BARS: Final = "▁▂▃▄▅▆▇█"
 
 Document = Mapping[str, Any]
 Cell = Mapping[str, Any]
@@ -63,8 +66,22 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
 
 def tables(document: Document) -> Iterator[Table]:
     """Yield a table of each job and kind of record."""
+    members = int(document["plan"]["members"])
     for title, cells in groups(document):
-        yield table(title, heads(cells), rows(cells))
+        ordered = in_order(cells)
+        lead, *_ = COLUMNS[cells[0]["job"]]
+        lines = [
+            [*row, sparkline(series(cell, members).get(lead, ()))]
+            for cell, row in zip(ordered, rows(cells), strict=True)
+        ]
+        yield table(title, [*heads(cells), "runs"], lines)
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Return a bar for each run of a figure, as high as it was between the least and the most."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    steps = len(_BARS) - 1
+    return "".join(_BARS[round((each - low) / (high - low or 1.0) * steps)] for each in values)
 
 
 def groups(document: Document) -> list[tuple[str, list[Cell]]]:
@@ -89,10 +106,15 @@ def rows(cells: Sequence[Cell]) -> list[list[str]]:
     A row is who, how many records if any are read, then each figure with its spread, or why there
     is none.
     """
+    return [_row(cell) for cell in in_order(cells)]
+
+
+def in_order(cells: Sequence[Cell]) -> list[Cell]:
+    """Return cells of one job by their first figure, the least first; last what has none."""
     lead, *_ = COLUMNS[cells[0]["job"]]
     measured = [cell for cell in cells if cell["figures"]]
     measured.sort(key=lambda cell: cell["figures"][lead]["median"])
-    return [_row(cell) for cell in (*measured, *(each for each in cells if not each["figures"]))]
+    return [*measured, *(each for each in cells if not each["figures"])]
 
 
 def _row(cell: Cell) -> list[str]:

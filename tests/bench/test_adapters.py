@@ -75,6 +75,13 @@ def test_an_adapter_that_is_no_program_is_absent():
         )
 
 
+def test_a_broker_that_is_somebody_elses_is_not_killed():
+    entry = measured(Cell("failover", "kgroup", "range", "asyncio"), Adapters())
+    assert (entry.status, entry.reason) == (
+        "absent", "it takes three brokers of this machine: --brokers 3"
+    )  # fmt: skip
+
+
 @pytest.mark.slow
 def test_an_honest_member_delivers_every_record_and_its_latency_is_measured():
     entry = measured(Cell("latency", "kgroup", "range", "asyncio"), Adapters())

@@ -13,7 +13,7 @@ from kgroup.bench.histogram import encoded, percentiles
 from kgroup.bench.page import page
 from kgroup.bench.plots import pictures
 from kgroup.bench.result import entries_of, read, written
-from kgroup.bench.tables import rows
+from kgroup.bench.tables import rows, sparkline
 from kgroup.errors import ConfigError
 from tests.bench.stage import (
     FAST,
@@ -117,9 +117,16 @@ def test_nothing_has_no_percentiles():
     assert percentiles([encoded([])]) == []
 
 
+def test_runs_are_shown_as_bars_between_the_least_and_the_most():
+    assert sparkline([1.0, 2.0, 1.5]) == "▁█▅"
+    assert sparkline([3.0, 3.0]) == "▁▁"
+    assert sparkline([]) == ""
+
+
 # -- what is shown -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_was_wrong_and_runs_nothing_from_elsewhere():
     text = page(everything(), drawn())
     assert "3 were lost &lt;&amp;&gt;" in text
@@ -143,6 +150,7 @@ def test_the_page_says_that_a_run_was_interrupted():
     assert "Interrupted" in page(document(reading("kgroup", "records", *FAST), complete=False))
 
 
+@pytest.mark.slow
 def test_each_kind_of_cell_has_a_picture():
     names = {picture.name for picture in drawn()}
     assert len(names) == len(drawn())
@@ -150,6 +158,7 @@ def test_each_kind_of_cell_has_a_picture():
         assert any(part in name for name in names), part
 
 
+@pytest.mark.slow
 def test_pictures_are_images_and_scale():
     for picture in drawn():
         assert picture.png.startswith(b"\x89PNG")

@@ -53,6 +53,7 @@ def test_results_of_two_machines_are_refused_until_somebody_insists(results, cap
     said([*words, "--other-machine"], capsys)
 
 
+@pytest.mark.slow
 def test_a_report_is_one_page_and_its_pictures(results, tmp_path, capsys):
     out = tmp_path / "shown"
     printed = said(["bench", "report", results["fast"], "--out", out], capsys)
