@@ -8,13 +8,13 @@ longer than the run.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
 from kgroup.bench.brokers import Brokers
 from kgroup.bench.cells import Cell, GroupPlan
-from kgroup.bench.deliveries import Deliveries
+from kgroup.bench.deliveries import Course, Deliveries
 from kgroup.bench.histogram import encoded
 from kgroup.bench.processes import Answer, Talk
 from kgroup.testing.kafka import create_topic, read_bounds
@@ -207,14 +207,16 @@ class GroupRun:
             self._hear()
 
     def _form(self, otherwise: str) -> None:
-        """Wait until the live members, and nobody else, deliver for a while."""
+        """Wait until the live members, and nobody else, deliver, and still do so after a while."""
         plan = self._plan
-        deadline = time.monotonic() + plan.session_timeout + plan.patience
-        self._watch(plan.after)
-        while not self._seen.steady(time.time() - plan.after, self._live):
-            if time.monotonic() > deadline:
-                raise _Unsettled(f"{otherwise} in {plan.session_timeout + plan.patience:.0f} s")
-            self._watch(_LOOK)
+        limit = plan.session_timeout + plan.patience
+        deadline, steady = time.monotonic() + limit, 0
+        while steady < 2:
+            self._watch(plan.after if steady else _LOOK)
+            fits = self._seen.steady(time.time() - plan.after, self._live)
+            steady = steady + 1 if fits else 0
+            if not fits and time.monotonic() > deadline:
+                raise _Unsettled(f"{otherwise} in {limit:.0f} s")
 
     def _mark(self) -> None:
         for member in self._members.values():
@@ -296,14 +298,11 @@ class GroupRun:
         until: float,
         answers: Mapping[str, Answer],
     ) -> Answer:
-        seen = self._seen
+        seen, latency = self._seen, self._cell.job == "latency"
         lost = seen.missing(ends)
-        first = next(iter(answers.values())).sample
-        result = first["result"]
-        latency = self._cell.job == "latency"
         waits = seen.waits(began, event) if latency else seen.waits(event, until)
         sample = {
-            "load": first["load"],
+            "load": next(iter(answers.values())).sample["load"],
             "records": sum(ends.values()),
             "lost": sum(lost.values()),
             "repeated": seen.repeated(),
@@ -312,19 +311,10 @@ class GroupRun:
             "cpu_s": _between(self._marks) if latency else None,
             "usual_s": max(seen.waits(began, event), default=0.0),
             "recover_s": seen.recovered(event),
-            "partitions": [
-                {"partition": each.partition, "before": each.before, "after": each.after,
-                 "moved": each.moved, "wait_s": round(each.wait, 6)}
-                for each in seen.courses(event)
-            ],
+            "partitions": [_told(each) for each in seen.courses(event)],
             "spans": [] if latency else seen.spans(event),
-            "result": {
-                "compiled": result.get("compiled"),
-                "versions": result.get("versions", {}),
-                "rss_bytes": max(each.sample["result"]["rss_bytes"] for each in answers.values()),
-                "lag_p99_s": _longest(answers, "lag_p99_s"),
-            },
-        }  # fmt: skip
+            "result": _together(answers),
+        }
         if seen.faults:
             return Answer("wrong", seen.faults[0], sample)
         if lost:
@@ -335,9 +325,29 @@ class GroupRun:
         return Answer("result", sample=sample)
 
 
-def _longest(answers: Mapping[str, Answer], name: str) -> float | None:
-    """Return the largest of what the members tell, None when none does."""
-    told = (answer.sample["result"].get(name) for answer in answers.values())
+def _told(course: Course) -> dict[str, Any]:
+    return {
+        "partition": course.partition,
+        "before": course.before,
+        "after": course.after,
+        "moved": course.moved,
+        "wait_s": round(course.wait, 6),
+    }
+
+
+def _together(answers: Mapping[str, Answer]) -> dict[str, Any]:
+    """Return what all members say of themselves, as one result."""
+    results = [answer.sample["result"] for answer in answers.values()]
+    return {
+        "compiled": results[0].get("compiled"),
+        "versions": results[0].get("versions", {}),
+        "rss_bytes": max(each["rss_bytes"] for each in results),
+        "lag_p99_s": _longest(each.get("lag_p99_s") for each in results),
+    }
+
+
+def _longest(told: Iterable[float | None]) -> float | None:
+    """Return the largest of what members tell, None when none does."""
     return max((each for each in told if each is not None), default=None)
 
 
