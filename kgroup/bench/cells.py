@@ -14,6 +14,16 @@ EVENTS: Final = ("join", "leave", "crash", "restart", "rolling", "failover")
 GROUP_JOBS: Final = ("latency", *EVENTS)
 """Jobs that need a whole group, and records that are written meanwhile."""
 JOBS: Final = ("read", "start", "import", "commit", "members", "instructions", *GROUP_JOBS)
+LEVELS: Final = {
+    "kgroup": "records",
+    "drop-in aiokafka": "getmany",
+    "drop-in kafka-python": "poll",
+    "aiokafka": "getmany",
+    "kafka-python": "poll",
+    "confluent": "consume",
+    "java": "poll",
+}
+"""Client -> way to read when a scenario names none."""
 ON_ASYNCIO: Final = frozenset({"kgroup", "drop-in aiokafka", "aiokafka"})
 """Clients that run on an event loop."""
 

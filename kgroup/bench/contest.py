@@ -197,6 +197,8 @@ class Contest:
         if cell.job == "instructions":
             return self._count_instructions(cell)
         if cell.job == "import":
+            if cell.client not in _IMPORTS:
+                return Answer("absent", "it is not imported by Python")
             line = _TIMED.format(line=_IMPORTS[cell.client])
             return self._work([sys.executable, "-c", line], {}, cell)
         return self._ask(cell, self._job(cell, proof=proof))

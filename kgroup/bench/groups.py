@@ -236,11 +236,18 @@ class GroupRun:
     def _take_lines(self) -> None:
         for name, member in self._members.items():
             for line in member.take():
-                if "got" in line:
-                    at, rows = line["got"]
-                    self._seen.got(name, at, rows)
-                elif "mark" in line:
-                    self._marks.append(line["mark"])
+                try:
+                    self._take_line(name, line)
+                except (KeyError, TypeError, ValueError) as error:
+                    text = str(line)[:80]
+                    raise _Unsettled(f"{name} said {text}, which is no such line") from error
+
+    def _take_line(self, name: str, line: Mapping[str, Any]) -> None:
+        if "got" in line:
+            at, rows = line["got"]
+            self._seen.got(name, at, rows)
+        elif "mark" in line:
+            self._marks.append({"cpu_s": float(line["mark"]["cpu_s"])})
 
     def _drain(self) -> dict[int, int]:
         """End the stream; wait until all it has written is delivered; return what that is."""

@@ -148,6 +148,7 @@ def _picture(drawing: Any, title: str) -> Picture:  # noqa: ANN401 - it has no t
     vector, dots = BytesIO(), BytesIO()
     with import_module("matplotlib").rc_context(settings):
         drawing.savefig(vector, format="svg", transparent=True, metadata={"Date": None})
+        drawing.set_layout_engine("none")  # it is laid out now
         drawing.savefig(dots, format="png", dpi=110, facecolor="white")
     text = vector.getvalue().decode("utf-8")
     return Picture(name, title, text[text.index("<svg") :], dots.getvalue())

@@ -149,7 +149,8 @@ class Talk:
         if not isinstance(said, dict):
             said_ = line[:80].decode("utf-8", "replace").strip()
             self._fault = f"said {said_!r}, which is no JSON object"
-            self._process.kill()
+            # Nobody else has waited for it, so the id is still its own.
+            os.kill(self._process.pid, signal.SIGKILL)
             return
         for kind in ("ready", *_ENDS):
             if kind in said:

@@ -31,7 +31,17 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from kgroup.bench.cells import JOBS, ON_ASYNCIO, PLAIN, Cell, Data, GroupPlan, Plan
+from kgroup.bench.cells import (
+    GROUP_JOBS,
+    JOBS,
+    LEVELS,
+    ON_ASYNCIO,
+    PLAIN,
+    Cell,
+    Data,
+    GroupPlan,
+    Plan,
+)
 from kgroup.errors import ConfigError
 from kgroup.values import dataclass
 from kgroup.wire.records import Codec
@@ -78,7 +88,8 @@ class Scenario:
                     yield from self._of(client, job, data)
 
     def _of(self, client: str, job: str, data: Data) -> Iterator[Cell]:
-        for level in self.clients.get(client, ("",)):
+        usual = "range" if job in GROUP_JOBS else LEVELS.get(client, "")
+        for level in self.clients.get(client, (usual,)):
             for loop in self.loops if client in ON_ASYNCIO else ("",):
                 if loop != "trio" or client == "kgroup":
                     yield Cell(job, client, level, loop, data)

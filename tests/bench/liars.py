@@ -53,6 +53,9 @@ if __name__ == "__main__":
             sys.stdin.read()
         case "hasty":
             print(json.dumps({"result": {"passes": 7}}), flush=True)
+        case "confused":
+            print(json.dumps({"got": "everything"}), flush=True)
+            sys.stdin.read()
         case "deaf":
             while True:
                 sys.stdin.readline()

@@ -58,6 +58,18 @@ def test_a_result_that_lacks_what_figures_are_made_of_has_failed():
     assert "cannot be used" in entry.reason
 
 
+@pytest.mark.slow
+def test_a_member_whose_lines_are_none_of_the_protocol_has_failed_and_is_quoted():
+    entry = measured(Cell("latency", "confused"))
+    assert entry.status == "failed"
+    assert "everything" in entry.reason
+
+
+def test_an_adapter_that_does_not_end_is_ended_and_says_so():
+    answer = work(command("deaf"), {}, 0.5, {})
+    assert (answer.status, answer.reason) == ("failed", "took more than 0 s")
+
+
 def test_an_adapter_that_speaks_no_json_is_ended_and_quoted():
     answer = work(command("silent"), {}, 60.0, {})
     assert (answer.status, answer.reason) == (

@@ -46,6 +46,13 @@ def test_a_record_that_a_member_claims_without_having_read_it_is_a_fault_and_mis
     assert found.missing({0: 3}) == {0: 3}
 
 
+@pytest.mark.parametrize(("first", "after"), [(0, 10**12), (-5, 2), (3, 3), (4, 2)])
+def test_a_row_of_no_records_or_of_more_than_there_can_be_is_a_fault(first, after):
+    found = written(ticks=3)
+    found.got("a", 1.0, [[0, first, after, 0]])
+    assert len(found.faults) == 1
+
+
 def test_deliveries_after_the_first_are_repeated():
     found = written(ticks=3)
     found.got("a", 1.0, [row(0, 0, 3)])

@@ -7,7 +7,7 @@ from kgroup.bench.scenario import FOLDER, built_in, find, parse, sized
 from kgroup.errors import ConfigError
 
 FAIR = """
-about = "What reading costs"
+about = "What it costs"
 jobs = ["read"]
 [clients]
 kgroup = ["records", "values"]
@@ -40,6 +40,13 @@ def test_clients_that_are_named_are_measured_alone_and_in_that_order():
 def test_a_client_that_a_scenario_does_not_name_has_one_cell():
     found = parse(FAIR, "mine", "mine.toml")
     assert [*found.cells(["mine"])] == [Cell("read", "mine")]
+
+
+def test_a_client_of_kgroups_that_a_scenario_does_not_name_reads_in_its_usual_way():
+    found = parse(FAIR, "mine", "mine.toml")
+    assert [cell.level for cell in found.cells(["aiokafka"])] == ["getmany"]
+    group = parse(FAIR.replace("read", "join"), "mine", "mine.toml")
+    assert [cell.level for cell in group.cells(["aiokafka", "mine"])] == ["range", "range"]
 
 
 def test_loops_are_for_clients_that_run_on_them():
