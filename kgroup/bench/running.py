@@ -71,9 +71,11 @@ def measured(run: Run, progress: Progress, before: Sequence[Entry] = ()) -> dict
         UnsupportedError: there is no Kafka to be had.
     """
     run.adapters.check(run.clients)
-    known = {entry.cell.name: entry for entry in before}
-    cells = run.scenario.cells(run.clients)
+    known = {entry.cell.name: entry for entry in before if entry.status == "measured"}
+    cells = [*run.scenario.cells(run.clients)]
     entries = [known.get(cell.name, Entry(cell)) for cell in cells]
+    for entry, cell in zip(entries, cells, strict=True):
+        entry.cell = cell  # a result does not say all of it
     with ExitStack() as stack:
         bootstrap, broker, kafka = _kafka(run, stack, progress.say)
         prefix = f"kgroup-{secrets.token_hex(3)}-"

@@ -8,6 +8,7 @@ Never: measures or judges itself; `kgroup.bench` does.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -18,7 +19,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from kgroup.bench import running
 from kgroup.bench.adapters import Adapters, read_own
 from kgroup.bench.compare import Row, check_machines, two_results
+from kgroup.bench.contest import Entry
 from kgroup.bench.guard import TOLERANCE, guarded, ratios, read_ratios
+from kgroup.bench.machine import environment
 from kgroup.bench.page import page
 from kgroup.bench.plots import pictures
 from kgroup.bench.result import entries_of, read
@@ -258,7 +261,7 @@ def _measured(
     folder = asked.out / scenario.name
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / _RESULT
-    before = entries_of(read(kept)) if asked.resume and kept.exists() else []
+    before = _before(kept, scenario) if asked.resume and kept.exists() else []
     plan = running.Run(
         scenario=scenario,
         clients=clients,
@@ -274,6 +277,21 @@ def _measured(
         written = ", ".join(str(path) for path in (kept, *write_report(document, folder)[:1]))
         screen(stderr=True).print(f"written: {written}", markup=False)
     return document
+
+
+def _before(kept: Path, scenario: Scenario) -> list[Entry]:
+    """Return what an interrupted run has left.
+
+    Raises:
+        ArgumentError: it was another one, or on another machine.
+    """
+    document = read(kept)
+    check_machines({"environment": environment()}, document)
+    sizes = [{**plan, "runs": 0} for plan in (document["plan"], asdict(scenario.plan))]
+    if document["scenario"] != scenario.name or sizes[0] != sizes[1]:
+        expected = "a run of the same scenario, sizes and seed; another --out begins anew"
+        raise ArgumentError("--resume", str(kept), expected)
+    return entries_of(document)
 
 
 class _Bar:

@@ -77,8 +77,14 @@ def test_an_interrupted_run_keeps_what_was_finished_and_leaves_no_process_and_no
     path.write_text(path.read_text().replace("runs = 1", "runs = 100"), encoding="utf-8")
     words = [sys.executable, "-m", "kgroup.cli", "bench", "run", str(path)]
     words += ["--bootstrap", kafka.bootstrap, "--out", str(tmp_path)]
+    marked = f"BENCH_OF={tmp_path}"
     process = subprocess.Popen(
-        words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+        words,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "BENCH_OF": str(tmp_path)},
     )
     assert process.stderr is not None
     with process, process.stderr as lines:
@@ -95,16 +101,12 @@ def test_an_interrupted_run_keeps_what_was_finished_and_leaves_no_process_and_no
     assert document["cells"][0]["samples"]
     with pytest.raises(BrokerError, match="UNKNOWN_TOPIC"):
         read_bounds(kafka.bootstrap, [topic])
-    assert not [
-        each
-        for each in Path("/proc").glob("[0-9]*/cmdline")
-        if (said := command_line(each)) and "kgroup.bench" in said
-    ]
+    assert not [each for each in Path("/proc").glob("[0-9]*/environ") if marked in variables(each)]
 
 
-def command_line(path: Path) -> str:
-    """Return the words of a process, "" when it has ended."""
+def variables(path: Path) -> list[str]:
+    """Return the variables of a process, none when it has ended."""
     try:
-        return path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return path.read_bytes().decode(errors="replace").split("\0")
     except OSError:
-        return ""
+        return []

@@ -1,0 +1,100 @@
+"""A scenario from first broker to last file; what there is already is not measured again."""
+
+import json
+
+import jsonschema
+import pytest
+
+from kgroup.bench.adapters import Adapters
+from kgroup.bench.cells import Cell
+from kgroup.bench.contest import Entry
+from kgroup.bench.result import read
+from kgroup.bench.running import Run, measured
+from kgroup.bench.scenario import parse
+from kgroup.cli import main
+from kgroup.errors import ArgumentError, BrokerError
+from kgroup.testing import InProcessBroker
+from kgroup.testing.kafka import read_bounds
+from tests.bench.stage import read_sample
+from tests.bench.test_result import SCHEMA
+
+TEXT = """
+about = "A little"
+jobs = ["read"]
+[clients]
+kgroup = ["records"]
+[size]
+runs = 2
+records = 80
+"""
+
+
+class Noted:
+    """Progress, and what it was told."""
+
+    def __init__(self):
+        self.lines, self.steps, self.names = [], 0, []
+
+    def say(self, line):
+        self.lines.append(line)
+
+    def total(self, steps):
+        self.steps = steps
+
+    def step(self, name):
+        self.names.append(name)
+
+
+def ran(folder, before=(), **more):
+    """Run the little scenario on an in-process broker."""
+    noted = Noted()
+    run = {"clients": (), "adapters": Adapters(), "keep": folder / "result.json", **more}
+    with InProcessBroker().serve() as broker:
+        plan = Run(scenario=parse(TEXT, "mine", "mine.toml"), bootstrap=broker.bootstrap, **run)
+        document = measured(plan, noted, before)
+        topics = [line.split()[1].rstrip(":") for line in noted.lines if "filling" in line]
+        with pytest.raises(BrokerError, match="UNKNOWN_TOPIC"):
+            read_bounds(broker.bootstrap, topics)
+    return document, noted
+
+
+def test_cells_with_all_their_samples_are_not_measured_again(tmp_path):
+    entry = Entry(Cell("read", "kgroup", "records", "asyncio"), samples=[read_sample(0.1)] * 2)
+    document, noted = ran(tmp_path, [entry])
+    assert (noted.steps, noted.names) == (0, [])
+    assert len(document["cells"][0]["samples"]) == 2
+    assert read(tmp_path / "result.json") == json.loads(json.dumps(document))
+
+
+def test_a_cell_that_was_absent_is_tried_again(tmp_path):
+    cell = Cell("read", "kgroup", "records", "asyncio")
+    adapters = Adapters({"none": ["/nowhere/client"]})
+    _, noted = ran(tmp_path, [Entry(cell, status="absent")], adapters=adapters, clients=["none"])
+    assert noted.steps == 3
+    assert noted.names == ["read: none: 100 B"], "absent once, it is not asked again"
+
+
+@pytest.mark.slow
+def test_a_whole_run_fits_the_schema_and_leaves_no_topic(tmp_path):
+    document, noted = ran(tmp_path)
+    assert (document["complete"], document["rough"]) == (True, True)
+    assert len(noted.names) == noted.steps == 3
+    jsonschema.validate(json.loads(json.dumps(document)), SCHEMA)
+
+
+def test_an_adapter_that_is_not_known_is_refused_before_any_broker_is_asked(tmp_path):
+    plan = Run(scenario=parse(TEXT, "mine", "mine.toml"), clients=["x"], adapters=Adapters())
+    with pytest.raises(ArgumentError, match="kgroup"):
+        measured(plan, Noted())
+
+
+def test_another_run_is_not_gone_on_with(tmp_path, capsys):
+    ran(tmp_path, [Entry(Cell("read", "kgroup", "records", "asyncio"),
+                         samples=[read_sample(0.1)] * 2)])  # fmt: skip
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "result.json").rename(tmp_path / "mine" / "result.json")
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT.replace("80", "160"), encoding="utf-8")
+    words = ["bench", "run", str(path), "--out", str(tmp_path), "--resume"]
+    assert main([*words, "--bootstrap", "127.0.0.1:1"]) == 2
+    assert "begins anew" in capsys.readouterr().err
