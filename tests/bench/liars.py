@@ -19,7 +19,9 @@ class Dropping(Following):
         super().__init__(lambda _kind, _what: None)
         self._told = told
         self.over = told.over
-        self.watch = told.watch
+
+    async def watch(self, sleep):
+        await self._told.watch(sleep)
 
     def took(self, records):
         self._told.took(each for each in records if each[:2] != (0, 3))

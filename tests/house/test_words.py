@@ -19,7 +19,7 @@ NEWER = {
     DOCS / "spark-operations.md",
     DOCS / "adr" / "0016-one-compiled-module.md",
     DOCS / "adr" / "0017-a-room-for-spark.md",
-    DOCS / "adr" / "0018-measured-by-processes-that-speak-lines.md",
+    DOCS / "adr" / "0019-measured-by-processes-that-speak-lines.md",
     DOCS / "benchmarks.md",
     DOCS / "verify-a-table.md",
 }
