@@ -510,13 +510,13 @@ class GroupCalls(Life):
             IllegalStateError: topics are subscribed, or the consumer was not entered.
             ArgumentError: an offset is negative or no whole number.
         """
-        self._entered(running=True)
+        flow = self._entered(running=True).flow
         for first, end in ranges.values():
             sound_offset(first)
             sound_offset(end, "until")
         self.assign(ranges)
         for tp, (first, end) in ranges.items():
-            self.seek(tp, first, until=end)
+            flow.seek(tp, first, end)
 
     def follow(self, *topics: str, pattern: str | None = None, exclude: str | None = None) -> None:
         """Read every partition of topics without a group, also those that are added later.
