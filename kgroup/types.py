@@ -24,6 +24,7 @@ __all__ = [
     "DeserializeErrorPolicy",
     "DoneAt",
     "Generation",
+    "GroupProtocol",
     "IsolationLevel",
     "Leave",
     "MemberState",
@@ -108,6 +109,17 @@ class Backend(Enum):
     MARSHAL = "marshal"
 
 
+class GroupProtocol(Enum):
+    """Which protocol the group coordinator is spoken to in; CONSUMER is that of KIP-848.
+
+    AUTO takes CONSUMER where brokers offer it and no option stands against it.
+    """
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    AUTO = "auto"
+
+
 class RebalanceProtocol(Word):
     """Whether a member hands back everything before it rejoins, or only what moves (KIP-429)."""
 
@@ -150,8 +162,9 @@ class Generation:
             can go back after a coordinator failure, so it orders nothing. In a Marshal group, of a
             batch or a record, the offset of the claim by which its partition is owned: it is higher
             for each later owner of that partition, as long as the log of claims is the same topic,
-            and says nothing about other partitions.
-        member_id: the id the coordinator gave; in a Marshal group client id and instance id.
+            and says nothing about other partitions. In a group of KIP-848 the member's epoch.
+        member_id: the id the coordinator gave; in a Marshal group client id and instance id; in a
+            group of KIP-848 an id that this client made (KIP-1082).
         group_instance_id: static identity (KIP-345), None for a dynamic member.
         protocol_name: the assignor the coordinator chose, None before the first round.
     """
@@ -196,6 +209,7 @@ class Cause(Word):
     SUBSCRIBED = "the subscription changed"
     GROUP_REBALANCED = "the group is rebalancing"
     ASSIGNED = "the leader assigned it"
+    GIVEN = "the coordinator assigned it"
     TOPICS_CHANGED = "topics or their partition counts changed"
     ENFORCED = "the application asked for a rebalance"
     REJOIN_DUE = "the assignor asked for another round after a time"
@@ -247,6 +261,7 @@ class MemberState(Word):
     JOINING = "joining"
     ASSIGNING = "assigning"
     SYNCING = "syncing"
+    RECONCILING = "reconciling"
     STABLE = "stable"
     BACKING_OFF = "backing_off"
     DORMANT = "dormant"

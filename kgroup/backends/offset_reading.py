@@ -3,7 +3,7 @@
 Decides: what an OffsetFetch answer means: an offset, nothing committed, try again, or an error. An
 answer that leaves a partition out, or names it twice, is no answer about it (N13).
 Never: resets a position; an error is not "nothing committed".
-KIPs: 320 (leader epochs), 447 (unstable offsets), 709 (several groups in one request).
+KIPs: 320 (leader epochs), 447 (unstable offsets), 709 (several groups in one request), 848.
 """
 
 from collections import defaultdict
@@ -18,7 +18,8 @@ from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.coordinator import read_offset_fetch
 from kgroup.net.verdict import refusal
-from kgroup.types import OffsetAndMetadata, TopicPartition
+from kgroup.types import Generation, OffsetAndMetadata, TopicPartition
+from kgroup.values import dataclass
 from kgroup.wire.messages import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -29,9 +30,23 @@ from kgroup.wire.messages import (
 _REQUEST_TIMEOUT = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Whose offsets are asked for, and by whom.
+
+    Args:
+        group_id: name of the group.
+        identity: what a member of KIP-848 is called at the moment of a question; None: asked by
+            nobody in particular, as in a classic group.
+    """
+
+    group_id: str
+    identity: Callable[[], Generation | None] = lambda: None
+
+
 async def read_committed_offsets(
     cluster: Cluster,
-    group_id: str,
+    asker: Asker,
     partitions: Sequence[TopicPartition],
     coordinator: Callable[[int], Awaitable[int]],
     *,
@@ -42,7 +57,7 @@ async def read_committed_offsets(
 
     Args:
         cluster: connections, and the pause between two tries.
-        group_id: name of the group.
+        asker: the group, and the member that asks.
         partitions: what to ask for.
         coordinator: waits for the coordinator's node id; hears the error code by which the broker
             asked before said that it is not the coordinator, 0 for none.
@@ -56,14 +71,16 @@ async def read_committed_offsets(
     """
     if not partitions:
         return {}
+    group_id = asker.group_id
     backoff = Backoff(cluster.settings.retry_backoff, cluster.settings.retry_backoff_max)
     dice = cluster.ports.dice_for(f"OFFSET_FETCH of {partitions[0]}")
-    request, last = _request(group_id, partitions), "no coordinator was found"
+    last = "no coordinator was found"
     moved = 0
 
     async def ask() -> Mapping[TopicPartition, OffsetAndMetadata | None] | None:
         nonlocal last, moved
         node_id, moved = await coordinator(moved), 0
+        request = _request(group_id, partitions, asker.identity())
         try:
             answer = await cluster.send(
                 node_id, request, lane=Lane.CONTROL, timeout=_REQUEST_TIMEOUT
@@ -87,7 +104,9 @@ async def read_committed_offsets(
     raise TimeoutError(f"{what}: not known within {timeout:g} s; {last}")
 
 
-def _request(group_id: str, partitions: Sequence[TopicPartition]) -> OffsetFetchRequest:
+def _request(
+    group_id: str, partitions: Sequence[TopicPartition], who: Generation | None
+) -> OffsetFetchRequest:
     by_topic: dict[str, list[int]] = defaultdict(list)
     for tp in partitions:
         by_topic[tp.topic].append(tp.partition)
@@ -95,7 +114,12 @@ def _request(group_id: str, partitions: Sequence[TopicPartition]) -> OffsetFetch
         OffsetFetchRequestTopics(name=topic, partition_indexes=tuple(numbers))
         for topic, numbers in by_topic.items()
     )
-    group = OffsetFetchRequestGroup(group_id=group_id, topics=topics)
+    group = OffsetFetchRequestGroup(
+        group_id=group_id,
+        member_id=None if who is None else who.member_id,
+        member_epoch=-1 if who is None else who.generation_id,
+        topics=topics,
+    )
     return OffsetFetchRequest(groups=(group,), require_stable=True)
 
 
@@ -145,7 +169,7 @@ def _good(code: int, resource: str) -> bool:
     match reaction(ApiKey.OFFSET_FETCH, code):
         case Reaction.SUCCEED:
             return True
-        case Reaction.RETRY | Reaction.FIND_COORDINATOR:
+        case Reaction.RETRY | Reaction.FIND_COORDINATOR | Reaction.RENEW_EPOCH:
             return False
         case _:
             raise refusal(ApiKey.OFFSET_FETCH, code, [resource])

@@ -17,7 +17,7 @@ from anyio.abc import TaskStatus
 from kgroup.backends.backend import GroupBackend
 from kgroup.backends.commit_journal import CommitJournal
 from kgroup.backends.coordinator_search import CoordinatorSearch
-from kgroup.backends.offset_reading import read_committed_offsets
+from kgroup.backends.offset_reading import Asker, read_committed_offsets
 from kgroup.errors import (
     BrokerError,
     IllegalStateError,
@@ -26,7 +26,7 @@ from kgroup.errors import (
     TlsError,
 )
 from kgroup.journal import Sink
-from kgroup.membership.commits import CommitAnswer, read_commit, standalone_commit_request
+from kgroup.machine.commits import CommitAnswer, read_commit, standalone_commit_request
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.ports import Notifier
 from kgroup.types import (
@@ -362,7 +362,7 @@ class StandaloneBackend:
             return dict.fromkeys(partitions)
         return await read_committed_offsets(
             self._cluster,
-            group_id,
+            Asker(group_id),
             tuple(sorted(partitions)),
             search.asker(),
             whole=whole,

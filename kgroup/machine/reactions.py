@@ -34,6 +34,8 @@ class Reaction(Word):
     TAKE_MEMBER_ID = "store the member id the coordinator gives, rejoin at once"
     RETRY_BOUNDED = "retry with backoff for a bounded time, then tell the user which cause to seek"
     FENCE = "fatal: another member uses the instance id"
+    AWAIT_RELEASE = "another member has the instance id, and may go: wait, longer each time"
+    RENEW_EPOCH = "the member's epoch moved on: learn it by a heartbeat, then again"
     REFRESH = "ask for metadata, then again, with backoff"
     MISSING = "nothing is there: forget what was known, ask again at a growing pace"
     OUT_OF_RANGE = "the log does not hold the position: a follower is left, a leader believed"
@@ -114,6 +116,19 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         _E.FENCED_INSTANCE_ID: _R.FENCE,
         _E.UNKNOWN_SERVER_ERROR: _R.RETRY,
     },
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: {
+        **_COORDINATOR_MOVED,
+        **_GROUP_CLOSED,
+        # Of one of the topics that are asked for; the answer does not say which.
+        _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
+        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
+        # The client makes the member id, and keeps it (KIP-1082).
+        _E.UNKNOWN_MEMBER_ID: _R.LOSE_GENERATION,
+        _E.FENCED_MEMBER_EPOCH: _R.LOSE_GENERATION,
+        _E.UNRELEASED_INSTANCE_ID: _R.AWAIT_RELEASE,
+        _E.FENCED_INSTANCE_ID: _R.FENCE,
+        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,
+    },
     ApiKey.OFFSET_COMMIT: {
         **_COORDINATOR_MOVED,
         **_GROUP_CLOSED,
@@ -125,6 +140,7 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         # 4.x: a commit with a generation to a group that does not exist (any more).
         _E.GROUP_ID_NOT_FOUND: _R.LOSE_MEMBER,
         _E.FENCED_INSTANCE_ID: _R.FENCE,
+        _E.STALE_MEMBER_EPOCH: _R.RENEW_EPOCH,
         _E.UNKNOWN_TOPIC_OR_PARTITION: _R.RETRY,
         _E.UNSTABLE_OFFSET_COMMIT: _R.REFUSE,
     },
@@ -133,6 +149,9 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         **_GROUP_CLOSED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.UNSTABLE_OFFSET_COMMIT: _R.RETRY,
+        # Asked as a member; the next question carries what it is then, or nothing.
+        _E.STALE_MEMBER_EPOCH: _R.RENEW_EPOCH,
+        _E.UNKNOWN_MEMBER_ID: _R.RENEW_EPOCH,
         _E.UNKNOWN_TOPIC_OR_PARTITION: _R.REFUSE,
         _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
     },
@@ -194,6 +213,7 @@ GROUP_APIS: Final[tuple[ApiKey, ...]] = (
     ApiKey.JOIN_GROUP,
     ApiKey.SYNC_GROUP,
     ApiKey.HEARTBEAT,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
     ApiKey.OFFSET_COMMIT,
     ApiKey.OFFSET_FETCH,
     ApiKey.LEAVE_GROUP,

@@ -10,7 +10,8 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from kgroup.journal import ClaimsEnded
-from kgroup.types import Claim, Leave, OwnershipChange
+from kgroup.machine.reactions import Reaction
+from kgroup.types import Claim, Generation, Leave, OwnershipChange
 from kgroup.values import dataclass
 from kgroup.words import Word
 
@@ -86,6 +87,18 @@ class ListenerDone:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitRejected:
+    """A commit under `generation` was answered with something the membership must know.
+
+    Or a question for committed offsets was: that the coordinator is another one.
+    """
+
+    reaction: Reaction
+    generation: Generation
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """A deadline may have passed."""
 
@@ -153,6 +166,7 @@ class Errand(Word):
     JOIN_GROUP = "JoinGroup"
     SYNC_GROUP = "SyncGroup"
     HEARTBEAT = "Heartbeat"
+    CONSUMER_GROUP_HEARTBEAT = "ConsumerGroupHeartbeat"
     LEAVE_GROUP = "LeaveGroup"
     RUN_ASSIGNOR = "assignor"
 

@@ -16,9 +16,6 @@ Never: awaits, reads a clock, draws chance, logs or opens a socket.
 | when does a timer fire | `timers` |
 | what is in each request | `requests` |
 | what does an error say to the user | `refusals` |
-| where is the coordinator | `coordinator` |
-| what does OffsetCommit say, what does its answer mean | `commits` |
-| which commits wait, and what is sent next | `commit_queue` |
 | what does a leader ask its assignor, and remember | `leadership` |
 | what does a static member that restarts owe the group | `returning` |
 | what does DescribeGroups say of the group | `group_description` |
@@ -42,5 +39,5 @@ A cooperative member hands a partition back:
 4. `joining_rows`: the row of that trigger begins the next round.
 
 A partition is revoked: `kgroup.offsets.ledger` says which offset of its claim can be committed, and
-`commit_queue` sends it while the claim holds. What is lost is not committed.
+`kgroup.machine.commit_queue` sends it while the claim holds. What is lost is not committed.
 """

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from kgroup.errors import GroupError, KGroupError, UnauthorizedError
 from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState, HoldingTrigger
+from kgroup.machine.coordinator import CoordinatorTrigger
 from kgroup.machine.wishes import Errand
 from kgroup.membership import leadership, requests
-from kgroup.membership.coordinator import CoordinatorTrigger
 from kgroup.membership.events import Disconnect, Done, Note, Raise, Tell
 from kgroup.membership.lapsing import is_resumed, lapse
 from kgroup.membership.requests import memory_of

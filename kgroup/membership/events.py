@@ -10,10 +10,10 @@ from enum import Enum
 from types import MappingProxyType
 
 from kgroup.assignors import SentAssignment
-from kgroup.machine.reactions import Reaction
 from kgroup.machine.wishes import (
     CallListener,
     CloseRequested,
+    CommitRejected,
     Done,
     Drained,
     EnforceRebalance,
@@ -101,18 +101,6 @@ class MetadataChanged:
 
     counts: Mapping[str, int]
     places: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True)
-class CommitRejected:
-    """A commit under `generation` was answered with something the membership must know.
-
-    Or a question for committed offsets was: that the coordinator is another one.
-    """
-
-    reaction: Reaction
-    generation: Generation
-    code: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,15 @@ from typing import assert_never
 from kgroup.errors import LocalProtocolError
 from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState, HoldingTrigger
-from kgroup.machine.rows import Row
-from kgroup.machine.wishes import Errand
-from kgroup.membership import requests, translate
-from kgroup.membership.actions import act, leave_state
-from kgroup.membership.coordinator import (
+from kgroup.machine.coordinator import (
     COORDINATOR_ROWS,
     CoordinatorAction,
     CoordinatorTrigger,
 )
+from kgroup.machine.rows import Row
+from kgroup.machine.wishes import Errand
+from kgroup.membership import requests, translate
+from kgroup.membership.actions import act, leave_state
 from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.events import (
     Answered,

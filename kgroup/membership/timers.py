@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from kgroup.machine.claims import HoldingState
-from kgroup.membership.coordinator import CoordinatorState, CoordinatorTrigger
+from kgroup.machine.coordinator import CoordinatorState, CoordinatorTrigger
 from kgroup.membership.states import FACTS
 from kgroup.membership.triggers import Guard, Trigger
 from kgroup.membership.value import GroupMember

@@ -15,9 +15,9 @@ from kgroup.errors import (
     UnsupportedVersionError,
 )
 from kgroup.frozen import replace
+from kgroup.machine.coordinator import CoordinatorState, CoordinatorTrigger
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.machine.wishes import Errand
-from kgroup.membership.coordinator import CoordinatorState, CoordinatorTrigger
 from kgroup.membership.events import (
     Answered,
     AssignorDone,

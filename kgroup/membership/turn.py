@@ -9,10 +9,10 @@ from dataclasses import field
 from kgroup.frozen import replace
 from kgroup.machine.backoff import Backoff
 from kgroup.machine.claims import Holdings
+from kgroup.machine.coordinator import Coordinator, CoordinatorTrigger
 from kgroup.machine.lease import Lease
 from kgroup.machine.rows import Row
 from kgroup.machine.wishes import Errand, Ticket
-from kgroup.membership.coordinator import Coordinator, CoordinatorTrigger
 from kgroup.membership.events import (
     AssignorDone,
     CallListener,

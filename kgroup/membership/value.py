@@ -13,9 +13,9 @@ from types import MappingProxyType
 from kgroup.assignors import SentAssignment, common_protocol
 from kgroup.errors import KGroupError
 from kgroup.machine.claims import Holdings, HoldingState
+from kgroup.machine.coordinator import Coordinator
 from kgroup.machine.lease import Lease
 from kgroup.machine.wishes import Ticket
-from kgroup.membership.coordinator import Coordinator
 from kgroup.membership.given_up import GivenUp
 from kgroup.membership.group_description import Remembered
 from kgroup.membership.settings import MembershipSettings

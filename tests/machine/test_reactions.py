@@ -17,6 +17,14 @@ MEASURED = [
     (ApiKey.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.REJOIN),
     (ApiKey.HEARTBEAT, ErrorCode.ILLEGAL_GENERATION, Reaction.LOSE_GENERATION),
     (ApiKey.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID, Reaction.LOSE_MEMBER),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID, Reaction.LOSE_GENERATION),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, ErrorCode.FENCED_MEMBER_EPOCH, Reaction.LOSE_GENERATION),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, ErrorCode.UNRELEASED_INSTANCE_ID, Reaction.AWAIT_RELEASE),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, ErrorCode.UNSUPPORTED_ASSIGNOR, Reaction.REFUSE),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, ErrorCode.INVALID_REGULAR_EXPRESSION, Reaction.REFUSE),
+    (ApiKey.CONSUMER_GROUP_HEARTBEAT, ErrorCode.INVALID_REQUEST, Reaction.REFUSE),
+    (ApiKey.OFFSET_COMMIT, ErrorCode.STALE_MEMBER_EPOCH, Reaction.RENEW_EPOCH),
+    (ApiKey.OFFSET_FETCH, ErrorCode.STALE_MEMBER_EPOCH, Reaction.RENEW_EPOCH),
     (ApiKey.OFFSET_COMMIT, ErrorCode.GROUP_ID_NOT_FOUND, Reaction.LOSE_MEMBER),
     (ApiKey.OFFSET_COMMIT, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.REJOIN),
     (ApiKey.OFFSET_COMMIT, ErrorCode.OFFSET_METADATA_TOO_LARGE, Reaction.REFUSE),
@@ -40,7 +48,13 @@ def test_a_measured_code_has_its_reaction(api: ApiKey, code: ErrorCode, expected
 
 @pytest.mark.parametrize(
     "api",
-    [ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.OFFSET_COMMIT],
+    [
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        ApiKey.OFFSET_COMMIT,
+    ],
 )
 def test_a_fenced_member_never_retries(api: ApiKey) -> None:
     assert reaction(api, ErrorCode.FENCED_INSTANCE_ID) is Reaction.FENCE

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kgroup.journal import CommitStage
-from kgroup.membership.commit_queue import (
+from kgroup.machine.commit_queue import (
     CommitFlight,
     CommitVerdict,
     PendingCommits,

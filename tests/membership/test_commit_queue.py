@@ -4,7 +4,7 @@ import copy
 
 from kgroup.codes import ErrorCode
 from kgroup.journal import CommitStage, CommitStep
-from kgroup.membership.commit_queue import CommitVerdict
+from kgroup.machine.commit_queue import CommitVerdict
 from kgroup.membership.events import EnforceRebalance, Tick
 from kgroup.types import Claim, CommitStatus, MemberState, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import JoinGroupRequest, OffsetCommitResponse

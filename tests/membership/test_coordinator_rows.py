@@ -6,12 +6,12 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
-from kgroup.machine.wishes import Errand
-from kgroup.membership.coordinator import (
+from kgroup.machine.coordinator import (
     COORDINATOR_ROWS,
     CoordinatorState,
     CoordinatorTrigger,
 )
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     EnforceRebalance,
     RequestFailed,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from kgroup.machine.commits import read_commit
 from kgroup.machine.wishes import Errand
-from kgroup.membership.commits import read_commit
 from kgroup.membership.events import Answered, EnforceRebalance, Note, Polled, Tell, Tick
 from kgroup.types import ChangeKind, CommitStatus, MemberState, OffsetAndMetadata
 from kgroup.wire.messages import (

@@ -6,8 +6,8 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
+from kgroup.machine.commits import read_commit
 from kgroup.machine.reactions import Reaction
-from kgroup.membership.commits import read_commit
 from kgroup.membership.events import CommitRejected, EnforceRebalance, Note, Raise, Tell, Tick
 from kgroup.types import (
     Cause,

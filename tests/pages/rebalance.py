@@ -7,7 +7,7 @@ Never: adds a fact the rows and states do not hold; a test compares the page wit
 from collections.abc import Iterator
 
 from kgroup.machine.claims import HOLDING_ROWS
-from kgroup.membership.coordinator import COORDINATOR_ROWS
+from kgroup.machine.coordinator import COORDINATOR_ROWS
 from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.states import FACTS
 from kgroup.types import MemberState

@@ -12,7 +12,7 @@ import anyio
 from kgroup.admin.marshal.claim_log import ClaimLog
 from kgroup.backends.coordinator_search import CoordinatorSearch
 from kgroup.backends.marshal.offset_commits import OffsetCommits
-from kgroup.backends.offset_reading import read_committed_offsets
+from kgroup.backends.offset_reading import Asker, read_committed_offsets
 from kgroup.marshal.events import CommitOffsets, OffsetsCommitted
 from kgroup.types import TopicPartition
 
@@ -29,7 +29,7 @@ async def committed_now(
     timeout = claim_log.settings.timeout
     found = await read_committed_offsets(
         claim_log.cluster,
-        claim_log.settings.group_id,
+        Asker(claim_log.settings.group_id),
         tps,
         _search(claim_log).asker(),
         whole=True,

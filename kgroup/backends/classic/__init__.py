@@ -1,8 +1,6 @@
 """The classic protocol as a backend.
 
 - `backend`: The classic backend: a group coordinated by JoinGroup, SyncGroup and Heartbeat
-- `commits`: The commit queue of a member, driven: requests are sent one by one, callers wait for
-  outcomes
 - `effects`: What the membership machine of a classic group wants done, done
 - `interest`: Which topics a member needs metadata of: its own, and the whole group's while it
   leads

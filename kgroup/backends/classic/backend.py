@@ -12,14 +12,14 @@ from dataclasses import replace
 import anyio
 from anyio.abc import TaskStatus
 
-from kgroup.backends.classic.commits import CommitQueue
 from kgroup.backends.classic.effects import ClassicConductor, ClassicEffects, ClassicMachine
 from kgroup.backends.classic.interest import TopicInterest
 from kgroup.backends.classic.leading import Leading, partition_counts
 from kgroup.backends.classic.second import Second
 from kgroup.backends.commit_journal import InHand
+from kgroup.backends.commit_queue import CommitQueue
 from kgroup.backends.coordinator_search import CoordinatorSearch
-from kgroup.backends.offset_reading import read_committed_offsets
+from kgroup.backends.offset_reading import Asker, read_committed_offsets
 from kgroup.backends.topics import SubscribedTopics, to_watch, watch_metadata
 from kgroup.errors import KGroupError
 from kgroup.journal import Sink
@@ -268,7 +268,7 @@ class ClassicBackend:
 
         return await read_committed_offsets(
             self._cluster,
-            self._settings.group_id,
+            Asker(self._settings.group_id),
             tuple(sorted(partitions)),
             coordinator,
             whole=whole,

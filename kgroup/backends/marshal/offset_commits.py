@@ -25,8 +25,8 @@ from kgroup.backends.coordinator_search import CoordinatorSearch
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, CommitFailedError, GroupError, KGroupError
 from kgroup.machine.backoff import Backoff
+from kgroup.machine.commits import read_commit, standalone_commit_request
 from kgroup.marshal.events import CommitOffsets, OffsetsCommitted
-from kgroup.membership.commits import read_commit, standalone_commit_request
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.ports import Notifier
 from kgroup.types import (

@@ -10,7 +10,7 @@ import anyio
 
 from kgroup.backends.coordinator_search import CoordinatorSearch
 from kgroup.backends.marshal.effects import MarshalConductor
-from kgroup.backends.offset_reading import read_committed_offsets
+from kgroup.backends.offset_reading import Asker, read_committed_offsets
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.rules import Compat
 from kgroup.net.cluster import Cluster
@@ -62,7 +62,7 @@ class Positions:
         if rest:
             asked = read_committed_offsets(
                 self._cluster,
-                self._group_id,
+                Asker(self._group_id),
                 rest,
                 self._search.asker(),
                 whole=whole,

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias, assert_never
 import anyio
 
 from kgroup.backends.coordinator_search import CoordinatorSearch
-from kgroup.backends.offset_reading import read_committed_offsets
+from kgroup.backends.offset_reading import Asker, read_committed_offsets
 from kgroup.errors import BrokerError, KGroupError
 from kgroup.marshal.events import FindPosition, PositionFailed, PositionFound
 from kgroup.net.cluster import Cluster
@@ -215,7 +215,7 @@ class StartPositions:
         try:
             return await read_committed_offsets(
                 self._cluster,
-                self._group_id,
+                Asker(self._group_id),
                 tps,
                 self._search.asker(),
                 whole=True,

@@ -33,6 +33,9 @@ _OF_SESSIONS: Final[dict[tuple[_A, int], Reaction]] = {
 }
 """A session is over, and the topic may be another one (KIP-516)."""
 
+_CLASSIC: Final = {_R.RENEW_EPOCH: _R.RETRY}
+"""A classic member has no epoch that could move on."""
+
 _RIGHTS: Final = (
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     ErrorCode.GROUP_AUTHORIZATION_FAILED,
@@ -126,7 +129,7 @@ async def _judge(place: Place, code: int, times: int | None) -> Judged:
 def _shown(place: Place, code: int, times: int | None) -> Reaction:
     """Return as what the table's reaction shows."""
     name, special = str(place), _OF_SESSIONS.get((place.api, code))
-    shown = special or reaction(place.api, code)
+    shown = special or _CLASSIC.get(found := reaction(place.api, code), found)
     if name in _WHOLE:
         return special or _WHOLE[name]
     match place.api, shown:

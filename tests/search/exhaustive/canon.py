@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from kgroup.frozen import replace
 from kgroup.machine.claims import Holdings
+from kgroup.machine.coordinator import Coordinator, CoordinatorState
 from kgroup.machine.wishes import Errand, Ticket
-from kgroup.membership.coordinator import Coordinator, CoordinatorState
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.value import GroupMember, Leadership, Round
 from kgroup.types import Cause, ChangeKind, Claim, Generation, MemberState, OwnershipChange

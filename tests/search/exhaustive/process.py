@@ -55,7 +55,7 @@ def lane_of(errand: Errand) -> Lane:
     match errand:
         case Errand.JOIN_GROUP | Errand.SYNC_GROUP:
             return Lane.JOIN
-        case Errand.HEARTBEAT | Errand.LEAVE_GROUP:
+        case Errand.HEARTBEAT | Errand.LEAVE_GROUP | Errand.CONSUMER_GROUP_HEARTBEAT:
             return Lane.BEAT
         case Errand.FIND_COORDINATOR:
             return Lane.ANY

@@ -102,9 +102,7 @@ def classify(state: MemberState, trigger: Trigger) -> Verdict:
             return _LATE_REPLY
 
 
-CELLS: Final[tuple[Cell, ...]] = tuple(
-    (state, trigger) for state in MemberState for trigger in Trigger
-)
+CELLS: Final[tuple[Cell, ...]] = tuple((state, trigger) for state in FACTS for trigger in Trigger)
 """Every cell there is, in the order of its number."""
 
 _CELL_NUMBERS: Final = MappingProxyType({cell: number for number, cell in enumerate(CELLS)})

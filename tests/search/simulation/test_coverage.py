@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kgroup.membership.ending_rows import ROWS
-from kgroup.membership.states import possible
+from kgroup.membership.states import FACTS, possible
 from kgroup.membership.triggers import Trigger
 from kgroup.types import MemberState
 from tests.search.simulation.campaign import Found
@@ -32,7 +32,7 @@ def test_a_cell_is_legal_exactly_when_the_table_has_a_row_for_it() -> None:
 
 
 def test_every_cell_has_a_class_and_every_other_than_legal_a_reason() -> None:
-    assert len(CELLS) == len(MemberState) * len(Trigger)
+    assert len(CELLS) == len(FACTS) * len(Trigger)
     for cell in CELLS:
         verdict = classify(*cell)
         assert bool(verdict.why) == (verdict.kind is not CellClass.LEGAL)

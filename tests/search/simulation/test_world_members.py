@@ -7,7 +7,7 @@ import pytest
 from kgroup.audit.oracles.watch import Watch
 from kgroup.codes import ApiKey
 from kgroup.journal import AnswerReceived, MemberStopped, OwnershipStep, RequestSent, RoundStored
-from kgroup.membership.coordinator import Coordinator
+from kgroup.machine.coordinator import Coordinator
 from kgroup.membership.events import Tick
 from kgroup.membership.value import Identity
 from kgroup.types import ChangeKind, Leave, MemberState

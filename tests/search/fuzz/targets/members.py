@@ -14,8 +14,8 @@ from typing import Final
 
 from kgroup.errors import DecodeError
 from kgroup.machine.claims import HoldingState
-from kgroup.membership.commits import commit_request
-from kgroup.membership.coordinator import CoordinatorState
+from kgroup.machine.commits import commit_request
+from kgroup.machine.coordinator import CoordinatorState
 from kgroup.membership.events import CallListener, RunAssignor, Send
 from kgroup.membership.states import FACTS, TERMINAL
 from kgroup.membership.step import next_deadline

@@ -6,7 +6,7 @@ from tests.search.simulation.schedule import Mode
 COMMITS = (
     Mutant(
         name="a commit says one record too many",
-        module="kgroup.membership.commits",
+        module="kgroup.machine.commits",
         changes=(
             Change(
                 "                committed_offset=offset.offset,\n",
@@ -17,7 +17,7 @@ COMMITS = (
     ),
     Mutant(
         name="a commit goes out without a generation while a round is on",
-        module="kgroup.membership.commit_queue",
+        module="kgroup.machine.commit_queue",
         changes=(
             Change(
                 "        assert generation is not None\n        assert node_id is not None\n",
@@ -31,7 +31,7 @@ COMMITS = (
     ),
     Mutant(
         name="of two commits that wait for one partition the older is sent",
-        module="kgroup.membership.commit_queue",
+        module="kgroup.machine.commit_queue",
         changes=(
             Change(
                 "        for submission in self._wait:\n"
@@ -44,7 +44,7 @@ COMMITS = (
     ),
     Mutant(
         name="what the coordinator did not apply counts as committed",
-        module="kgroup.membership.commits",
+        module="kgroup.machine.commits",
         changes=(
             Change(
                 "        if verdict is Reaction.SUCCEED:\n",
@@ -55,7 +55,7 @@ COMMITS = (
     ),
     Mutant(
         name="a commit without an answer is sent again",
-        module="kgroup.membership.commit_queue",
+        module="kgroup.machine.commit_queue",
         changes=(
             Change(
                 "        self._end(flight, CommitStatus.UNKNOWN, reason, member)\n",
@@ -73,7 +73,7 @@ COMMITS = (
     ),
     Mutant(
         name="a commit without an answer counts as committed",
-        module="kgroup.membership.commit_queue",
+        module="kgroup.machine.commit_queue",
         changes=(
             Change(
                 "        self._end(flight, CommitStatus.UNKNOWN, reason, member)\n",
@@ -122,7 +122,7 @@ COMMITS = (
     ),
     Mutant(
         name="commits that are given up at the end are never answered",
-        module="kgroup.membership.commit_queue",
+        module="kgroup.machine.commit_queue",
         changes=(
             Change(
                 "        for submission, claim, offset in tuple(self._open()):\n"
@@ -137,7 +137,7 @@ COMMITS = (
     ),
     Mutant(
         name="a commit that is on its way is not waited for",
-        module="kgroup.membership.commit_queue",
+        module="kgroup.machine.commit_queue",
         changes=(
             Change(
                 "        return tuple(self._wait)\n",
@@ -149,7 +149,7 @@ COMMITS = (
     ),
     Mutant(
         name="an answer closes commits that were asked for after its request",
-        module="kgroup.membership.commit_queue",
+        module="kgroup.machine.commit_queue",
         changes=(
             Change(
                 "            if submission.serial <= flight.through\n",

@@ -144,7 +144,7 @@ NAMED = (
         kept=_hands_over_all_the_same,
         faults=(
             Fault(
-                "kgroup.membership.commit_queue",
+                "kgroup.machine.commit_queue",
                 "        self._end(flight, CommitStatus.UNKNOWN, reason, member)\n",
                 "        assert flight\n",
             ),

@@ -12,7 +12,7 @@ from typing import Final
 from kgroup.audit.oracles import Oracle, Violation
 from kgroup.audit.oracles.watch import Watch
 from kgroup.codes import ApiKey
-from kgroup.membership.commit_queue import Submission
+from kgroup.machine.commit_queue import Submission
 from kgroup.membership.events import Unsubscribed
 from kgroup.membership.step import next_deadline
 from kgroup.types import MemberState

@@ -20,7 +20,7 @@ from kgroup.journal import (
     Resumed,
 )
 from kgroup.journal.events.records import POLL_NOTED_EVERY
-from kgroup.membership.commit_queue import Submission
+from kgroup.machine.commit_queue import Submission
 from kgroup.membership.events import ListenerDone
 from kgroup.membership.events import Polled as HasPolled
 from kgroup.offsets.ledger import Handout

@@ -15,8 +15,8 @@ from kgroup.backends.classic.trace import MemberTrace
 from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped, Sink
 from kgroup.machine.claims import Holdings, HoldingState
+from kgroup.machine.commit_queue import CommitFlight, PendingCommits, Submission
 from kgroup.machine.wishes import Errand, Ticket
-from kgroup.membership.commit_queue import CommitFlight, PendingCommits, Submission
 from kgroup.membership.events import (
     Answered,
     CallListener,

@@ -2,16 +2,16 @@
 
 Decides: when to ask for the next request, how long to pause, and which callers to wake. Requests
 have a connection of their own: a heartbeat without an answer costs no commit.
-Never: what is sent, sent again or refused; `kgroup.membership.commit_queue` does, and says why.
+Never: what is sent, sent again or refused; `kgroup.machine.commit_queue` does, and says why.
 
 A caller that is cancelled ends its own wait; what it submitted is committed all the same.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
 
 import anyio
 
-from kgroup.backends.classic.effects import ClassicConductor
 from kgroup.errors import (
     KGroupError,
     LocalProtocolError,
@@ -21,11 +21,35 @@ from kgroup.errors import (
 )
 from kgroup.journal import Sink
 from kgroup.machine.backoff import Backoff
-from kgroup.membership.commit_queue import CommitFlight, PendingCommits
+from kgroup.machine.commit_queue import CommitFlight, PendingCommits
+from kgroup.machine.committer import Committer
+from kgroup.machine.wishes import CommitRejected
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.ports import Notifier
 from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import OffsetCommitResponse
+
+
+class Stepping(Protocol):
+    """What is asked of the conductor of a member that commits."""
+
+    @property
+    def member(self) -> Committer:
+        """The present value."""
+        ...
+
+    @property
+    def now(self) -> float:
+        """The machine's instant."""
+        ...
+
+    def apply(self, event: CommitRejected, /) -> None:
+        """Step the machine."""
+        ...
+
+    async def moved(self) -> None:
+        """Wait until the value shows something else."""
+        ...
 
 
 class CommitQueue:
@@ -41,7 +65,7 @@ class CommitQueue:
 
     def __init__(
         self,
-        conductor: ClassicConductor,
+        conductor: Stepping,
         cluster: Cluster,
         sink: Sink,
         *,

@@ -3,7 +3,7 @@
 Decides: the OffsetCommit request for a generation, and for each partition of the answer whether
 it is committed, refused, or to be sent again; and what the membership must hear.
 Never: queues or sends.
-KIPs: 211, 320 (leader epochs), 345. A member of a group never sends generation -1: an empty
+KIPs: 211, 320 (leader epochs), 345, 848. A member of a group never sends generation -1: an empty
 group takes such a commit from anybody, so a zombie could overwrite the last owner.
 """
 
@@ -34,11 +34,12 @@ _TELLING = (
     Reaction.LOSE_GENERATION,
     Reaction.FIND_COORDINATOR,
     Reaction.REJOIN,
+    Reaction.RENEW_EPOCH,
     Reaction.UNAUTHORIZED,
 )
 """Reactions the membership must hear of, the gravest first."""
 
-_AGAIN = (Reaction.RETRY, Reaction.REJOIN, Reaction.FIND_COORDINATOR)
+_AGAIN = (Reaction.RETRY, Reaction.REJOIN, Reaction.RENEW_EPOCH, Reaction.FIND_COORDINATOR)
 """The coordinator applied nothing: the partition may be sent again while its claim holds."""
 
 

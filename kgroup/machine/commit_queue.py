@@ -20,9 +20,9 @@ from typing import Final
 from kgroup.codes import ErrorCode, error_name
 from kgroup.frozen import replace
 from kgroup.journal import CommitStage, CommitStep
-from kgroup.membership.commits import commit_request, read_commit
-from kgroup.membership.events import CommitRejected
-from kgroup.membership.value import GroupMember
+from kgroup.machine.commits import commit_request, read_commit
+from kgroup.machine.committer import Committer
+from kgroup.machine.wishes import CommitRejected
 from kgroup.types import (
     Claim,
     CommitOutcome,
@@ -149,7 +149,7 @@ class PendingCommits:
         return self._flight
 
     def submit(
-        self, offsets: Mapping[Claim, OffsetAndMetadata], member: GroupMember, now: float
+        self, offsets: Mapping[Claim, OffsetAndMetadata], member: Committer, now: float
     ) -> Submission:
         """Queue offsets; what is under a claim that is over is refused at once.
 
@@ -171,7 +171,7 @@ class PendingCommits:
         return submission
 
     def next_request(
-        self, member: GroupMember, now: float, is_gone: Callable[[TopicPartition], bool]
+        self, member: Committer, now: float, is_gone: Callable[[TopicPartition], bool]
     ) -> CommitFlight | None:
         """Return the next request, after what has expired is closed; None: nothing can be sent.
 
@@ -206,7 +206,7 @@ class PendingCommits:
     # -- how a request ends ------------------------------------------------------------------
 
     def answered(
-        self, flight: CommitFlight, response: OffsetCommitResponse, member: GroupMember
+        self, flight: CommitFlight, response: OffsetCommitResponse, member: Committer
     ) -> CommitVerdict:
         """Close what the answer decides. The membership hears `rejected` next, then `expire`.
 
@@ -236,7 +236,7 @@ class PendingCommits:
             rejected = CommitRejected(read.signal, flight.generation, read.code)
         return CommitVerdict(rejected, again, _NOT_THERE in read.codes.values())
 
-    def failed(self, flight: CommitFlight, reason: str, member: GroupMember) -> None:
+    def failed(self, flight: CommitFlight, reason: str, member: Committer) -> None:
         """No answer came and none will: the outcome is unknown, and nothing is sent again."""
         self._end(flight, CommitStatus.UNKNOWN, reason, member)
 
@@ -245,12 +245,12 @@ class PendingCommits:
         if self._awaits(flight):
             self._land()
 
-    def not_sent(self, flight: CommitFlight, reason: str, member: GroupMember) -> None:
+    def not_sent(self, flight: CommitFlight, reason: str, member: Committer) -> None:
         """The request could not be written: it is refused here, with that reason."""
         self._end(flight, CommitStatus.REFUSED, reason, member)
 
     def _end(
-        self, flight: CommitFlight, status: CommitStatus, reason: str, member: GroupMember
+        self, flight: CommitFlight, status: CommitStatus, reason: str, member: Committer
     ) -> None:
         if not self._awaits(flight):
             return
@@ -274,7 +274,7 @@ class PendingCommits:
     # -- what ends without a request ----------------------------------------------------------
 
     def expire(
-        self, member: GroupMember, now: float, is_gone: Callable[[TopicPartition], bool]
+        self, member: Committer, now: float, is_gone: Callable[[TopicPartition], bool]
     ) -> None:
         """Refuse what cannot be committed any more: claims that are over, what was deleted, what
         has waited too long. What is in flight is left to its answer.
@@ -296,7 +296,7 @@ class PendingCommits:
                 self._refuse(submission, claim, _refusal(offset, _TOO_LATE, _NOBODY), member)
         self._sweep()
 
-    def end(self, claims: Collection[Claim], member: GroupMember) -> None:
+    def end(self, claims: Collection[Claim], member: Committer) -> None:
         """Close what is open under claims that are given up now, before a JoinGroup without them.
 
         What is in flight may be applied.
@@ -310,7 +310,7 @@ class PendingCommits:
                 self._refuse(submission, claim, _refusal(offset, _ENDED), member)
         self._sweep()
 
-    def give_up(self, reason: str, member: GroupMember) -> None:
+    def give_up(self, reason: str, member: Committer) -> None:
         """End every wait, also of what is submitted from now on: nothing more is sent.
 
         What is in flight may be applied: its outcome is unknown.
@@ -322,7 +322,7 @@ class PendingCommits:
             self._close(submission, claim, _refusal(offset, reason), member)
         self._sweep()
 
-    def _refuse_ended(self, submission: Submission, claim: Claim, member: GroupMember) -> None:
+    def _refuse_ended(self, submission: Submission, claim: Claim, member: Committer) -> None:
         if not member.owns(claim):
             why = _refusal(submission.open[claim], _ENDED)
             self._refuse(submission, claim, why, member)
@@ -348,13 +348,13 @@ class PendingCommits:
                 yield submission, claim, offset
 
     def _refuse(
-        self, submission: Submission, claim: Claim, why: PartitionOutcome, member: GroupMember
+        self, submission: Submission, claim: Claim, why: PartitionOutcome, member: Committer
     ) -> None:
         """Close it as refused; what the coordinator has said about it says more."""
         self._close(submission, claim, submission.said.get(claim, why), member)
 
     def _close(
-        self, submission: Submission, claim: Claim, outcome: PartitionOutcome, member: GroupMember
+        self, submission: Submission, claim: Claim, outcome: PartitionOutcome, member: Committer
     ) -> None:
         submission.open.pop(claim)
         submission.said.pop(claim, None)
@@ -369,7 +369,7 @@ class PendingCommits:
         submission: Submission,
         claim: Claim,
         offset: int,
-        member: GroupMember,
+        member: Committer,
         code: int | None = None,
     ) -> None:
         generation = member.identity.generation
