@@ -63,6 +63,7 @@ NOT_RUN = (
     "kafka",
     "kgroup.admin",
     "kgroup.audit",
+    "kgroup.backends.consumer_group",
     "kgroup.backends.marshal",
     "kgroup.compat",
     "kgroup.net.group_description",
@@ -72,6 +73,7 @@ NOT_RUN = (
 )
 """What a consumer of a classic group never runs; packages with all that is in them."""
 NAMES_OF_OPTIONS = {"kgroup.marshal", "kgroup.marshal.rules"}
+OTHER_SETTINGS = {"kgroup.consumer_group", "kgroup.consumer_group.settings"}
 """The words that options take, and nothing that uses them."""
 
 
@@ -83,3 +85,5 @@ def test_importing_the_consumer_loads_nothing_that_a_classic_group_does_not_run(
     unused = {name for name in loaded if any(f"{name}.".startswith(f"{no}.") for no in NOT_RUN)}
     assert unused == set()
     assert {name for name in loaded if name.startswith("kgroup.marshal")} == NAMES_OF_OPTIONS
+    of_848 = {name for name in loaded if name.startswith("kgroup.consumer_group")}
+    assert of_848 == OTHER_SETTINGS

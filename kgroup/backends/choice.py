@@ -1,9 +1,11 @@
 """Which backend coordinates a group: as the options say.
 
 Decides: what each backend is handed of the options.
-Never: starts anything; imports the Marshal backend for a group that does not use it.
+Never: starts anything; imports a backend for a group that does not use it.
 """
 
+import logging
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias, cast
@@ -15,7 +17,10 @@ from kgroup.journal import Sink
 from kgroup.marshal.rules import Compat
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster
-from kgroup.types import Backend
+from kgroup.net.ports import Ports
+from kgroup.types import Backend, GroupProtocol
+
+log = logging.getLogger(__name__)
 
 Coordination: TypeAlias = Callable[[ConsumerConfig, Cluster, Sink], GroupBackend]
 """Makes the backend that coordinates a group; the cluster is the consumer's."""
@@ -42,10 +47,51 @@ def _marshal(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBacke
     return MarshalBackend(settings, place, cluster, sink)
 
 
+def _consumer_group(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
+    """Coordinate by the protocol of KIP-848."""
+    # Few groups do so far, and a classic one need not wait for these modules.
+    from kgroup.backends.consumer_group.backend import ConsumerGroupBackend  # noqa: PLC0415
+
+    settings = config.consumer_group(new_member_id(cluster.ports))
+    exclude = config.exclude_internal_topics
+    return ConsumerGroupBackend(settings, cluster, sink, exclude_internal_topics=exclude)
+
+
+def new_member_id(ports: Ports) -> str:
+    """Make a member id as Kafka writes them: 16 random bytes in URL-safe base64 (KIP-1082)."""
+    drawn = ports.dice_for("member id").getrandbits(128).to_bytes(16, "big")
+    return urlsafe_b64encode(drawn).decode().rstrip("=")
+
+
 def configured(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
-    """Coordinate as the option `backend` says."""
+    """Coordinate as the options `backend` and `group_protocol` say."""
     make = _marshal if config.backend is Backend.MARSHAL else _classic
+    if config.group_protocol is GroupProtocol.CONSUMER:
+        make = _consumer_group
+    elif config.group_protocol is GroupProtocol.AUTO:
+        make = _whatever_is_offered
     return make(config, cluster, sink)
+
+
+def _whatever_is_offered(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
+    """Coordinate by KIP-848 if the brokers offer it, and no option is against it."""
+    group_id, against = config.group(), config.against_consumer_protocol
+    if against is not None:
+        log.info("group=%s protocol=classic because of %s", group_id, against)
+        return _classic(config, cluster, sink)
+    # A classic group need not wait for this module.
+    from kgroup.backends.choosing import (  # noqa: PLC0415
+        ChoosingBackend,
+        offers_consumer_protocol,
+    )
+
+    async def choose() -> GroupBackend:
+        timeout = config.fetching().request_timeout
+        offered = await offers_consumer_protocol(cluster, group_id, timeout=timeout)
+        log.info("group=%s protocol=%s", group_id, "consumer" if offered else "classic")
+        return (_consumer_group if offered else _classic)(config, cluster, sink)
+
+    return ChoosingBackend(group_id, choose)
 
 
 def _classic(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:

@@ -3,7 +3,8 @@
 Decides: names and defaults (Kafka's own, times in seconds), which combinations are doubtful, and
 the slice each room is handed.
 Never: is handed down whole; a room reads its own slice. Holds no mutable state.
-KIPs: 62 (max_poll_interval and rebalance timeout), 345 (group_instance_id), 735 (45 s session).
+KIPs: 62 (max_poll_interval and rebalance timeout), 345 (group_instance_id), 735 (45 s session),
+848 (group_protocol).
 """
 
 import os
@@ -51,6 +52,7 @@ from kgroup.config.security import (
     token_extensions,
     token_source,
 )
+from kgroup.consumer_group.settings import ConsumerGroupSettings
 from kgroup.errors import ConfigError
 from kgroup.journal import Sink
 from kgroup.marshal.rules import MARSHAL_TOPIC, ClaimPolicy, Compat, Guarantee, MarshalSettings
@@ -66,7 +68,13 @@ from kgroup.net.security import (
 from kgroup.net.settings import NetSettings
 from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule
-from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
+from kgroup.types import (
+    Backend,
+    DeserializeErrorPolicy,
+    DoneAt,
+    GroupProtocol,
+    IsolationLevel,
+)
 from kgroup.values import dataclass
 
 _MOST_BYTES: Final = 249
@@ -107,6 +115,62 @@ def check_marshal(config: "ConsumerConfig") -> None:
         _check_go(config)
 
 
+_TO_THE_BROKER: Final = {
+    "heartbeat_interval": "the broker's: group.consumer.heartbeat.interval.ms, or the group's own "
+    "consumer.heartbeat.interval.ms",
+    "assignors": "the broker's: see server_assignor, and group.consumer.assignors",
+}
+"""Options that the protocol of KIP-848 moves to the broker -> where they went."""
+
+
+def check_group_protocol(config: "ConsumerConfig") -> None:
+    """Refuse what the protocol of KIP-848 moves to the broker, and its options without it.
+
+    Raises:
+        ConfigError: it names the option, and where it went.
+    """
+    protocol = config.group_protocol
+    if protocol is GroupProtocol.CLASSIC:
+        if config.server_assignor is not None:
+            expected = "None, or group_protocol='consumer' beside it"
+            raise ConfigError("server_assignor", config.server_assignor, expected)
+        return
+    if config.backend is Backend.MARSHAL:
+        expected = "'classic' with backend='marshal', which has no group coordinator"
+        raise ConfigError("group_protocol", protocol, expected)
+    moved = _moved(config)
+    if protocol is GroupProtocol.CONSUMER and moved is not None:
+        expected = f"nothing with group_protocol='consumer'; it is {_TO_THE_BROKER[moved]}"
+        raise ConfigError(moved, getattr(config, moved), expected)
+
+
+def _moved(config: "ConsumerConfig") -> str | None:
+    """Return an option that is set, and that KIP-848 moves to the broker; None without one."""
+    defaults = {each.name: each.default for each in fields(config)}
+    given = (
+        name for name in _TO_THE_BROKER if getattr(config, name) != normal(name, defaults[name])
+    )
+    return next(given, None)
+
+
+def _consumer_settings(config: "ConsumerConfig", member_id: str) -> ConsumerGroupSettings:
+    given = _seconds(config.session_timeout)
+    return ConsumerGroupSettings(
+        group_id=config.group(),
+        member_id=member_id,
+        group_instance_id=config.group_instance_id,
+        server_assignor=config.server_assignor,
+        client_rack=config.client_rack,
+        session_timeout=None if given == _SESSION else given,
+        rebalance_timeout=_seconds(config.rebalance_timeout or config.max_poll_interval),
+        max_poll_interval=config.poll_interval if config.rebalance_timeout else None,
+        request_timeout=_seconds(config.request_timeout),
+        retry_backoff=_seconds(config.retry_backoff),
+        retry_backoff_max=_seconds(config.retry_backoff_max),
+        lease_margin=_seconds(config.lease_margin),
+    )
+
+
 def check_isolated(config: "ConsumerConfig") -> None:
     """Refuse heartbeats of a thread where a thread cannot send them.
 
@@ -119,6 +183,8 @@ def check_isolated(config: "ConsumerConfig") -> None:
     why = None
     if config.backend is Backend.MARSHAL:
         why = "backend='marshal', whose heartbeats are records that only the event loop writes"
+    elif config.group_protocol is GroupProtocol.CONSUMER:
+        why = "group_protocol='consumer', whose heartbeats carry what only the event loop knows"
     elif config.sasl_mechanism is SaslMechanism.OAUTHBEARER:
         why = "sasl_mechanism='OAUTHBEARER', whose tokens come from the event loop that is blocked"
     elif config.ports is not None:
@@ -189,6 +255,7 @@ def marshal_settings(
 
 
 _HEARTBEATS_PER_SESSION: Final = 3
+_SESSION: Final = 45.0
 _MIB: Final = 1024 * 1024
 
 
@@ -208,7 +275,8 @@ class ConsumerConfig:
         client_id: name of this client in the brokers' logs and quotas.
         client_rack: rack of this client; rack-aware assignors read it (KIP-881).
         session_timeout: the coordinator expels a member that is silent for longer; the broker
-            bounds it (6 s to 30 min by default).
+            bounds it (6 s to 30 min by default). With `group_protocol="consumer"` the broker sets
+            it, and is asked; another value than the default is what it is taken for.
         heartbeat_interval: between two heartbeats; less than `session_timeout`, best a third of it.
         max_poll_interval: longest time between two reads by the application, and the longest a
             listener may take.
@@ -220,6 +288,11 @@ class ConsumerConfig:
             with OAUTHBEARER.
         assignors: names, instances, or assignors of aiokafka or kafka-python, in order of
             preference.
+        group_protocol: what the group coordinator is spoken to in: "classic"; "consumer", the
+            protocol of KIP-848: the coordinator divides the partitions, from Kafka 4.0 on; or
+            "auto": "consumer" where the brokers offer it and no option is against it.
+        server_assignor: with KIP-848, the coordinator's assignor that is asked for: "uniform",
+            "range", or one that the brokers have been given; None for their choice.
         auto_offset_reset: where to begin when nothing is committed or the log no longer holds the
             position: "earliest", "latest", or "none" for an error; or a timedelta: the first
             record that is no older (KIP-1106), which a text like "by_duration:PT1H30M" says too.
@@ -299,7 +372,7 @@ class ConsumerConfig:
     group_instance_id: str | None = option(None, text(optional=True), "group.instance.id")
     client_id: str = option("kgroup", text(optional=False), "client.id")
     client_rack: str | None = option(None, text(optional=True), "client.rack")
-    session_timeout: Duration = option(45.0, POSITIVE, "session.timeout.ms")
+    session_timeout: Duration = option(_SESSION, POSITIVE, "session.timeout.ms")
     heartbeat_interval: Duration = option(3.0, POSITIVE, "heartbeat.interval.ms")
     max_poll_interval: Duration = option(300.0, POSITIVE, "max.poll.interval.ms")
     rebalance_timeout: Duration | None = option(None, or_none(POSITIVE))
@@ -308,6 +381,10 @@ class ConsumerConfig:
     assignors: Sequence[AssignorChoice] = option(
         ("range", "cooperative-sticky"), assignor_choices, "partition.assignment.strategy"
     )
+    group_protocol: str | GroupProtocol = option(
+        GroupProtocol.CLASSIC, choice(GroupProtocol), "group.protocol"
+    )
+    server_assignor: str | None = option(None, text(optional=True), "group.remote.assignor")
     auto_offset_reset: str | timedelta | ResetRule = option(
         ResetPolicy.LATEST, reset_rule, "auto.offset.reset"
     )
@@ -378,10 +455,12 @@ class ConsumerConfig:
         if self.group_instance_id is not None and self.group_id is None:
             raise ConfigError("group_instance_id", self.group_instance_id, "a group_id beside it")
         session, beat = _seconds(self.session_timeout), _seconds(self.heartbeat_interval)
-        if beat >= session:
+        told = self.group_protocol is GroupProtocol.CONSUMER  # by the broker
+        if beat >= session and not told:
             expected = f"less than session_timeout ({session:g} s); a third of it is usual"
             raise ConfigError("heartbeat_interval", beat, expected)
         check_marshal(self)
+        check_group_protocol(self)
         check_security(self)
         check_isolated(self)
         _resolved(self.assignors)
@@ -409,6 +488,8 @@ class ConsumerConfig:
     def doubts(self) -> tuple[str, ...]:
         """Return what is allowed and probably not meant; the consumer logs it when entered."""
         session, beat = _seconds(self.session_timeout), _seconds(self.heartbeat_interval)
+        if self.group_protocol is GroupProtocol.CONSUMER:
+            beat = 0.0  # the broker's
         poll, margin = _seconds(self.max_poll_interval), _seconds(self.lease_margin)
         found: list[str] = []
         if session < _HEARTBEATS_PER_SESSION * beat:
@@ -510,6 +591,22 @@ class ConsumerConfig:
             lease_margin=_seconds(self.lease_margin),
             client_rack=self.client_rack,
         )
+
+    @property
+    def against_consumer_protocol(self) -> str | None:
+        """Name of an option that a group of KIP-848 has no use for, None without one."""
+        return "isolated_heartbeats" if self.isolated_heartbeats else _moved(self)
+
+    def consumer_group(self, member_id: str) -> ConsumerGroupSettings:
+        """Return what a member of a KIP-848 group reads.
+
+        Args:
+            member_id: new for each member.
+
+        Raises:
+            ConfigError: there is no group id.
+        """
+        return _consumer_settings(self, member_id)
 
     def marshal(self, instance_id: str, started: int) -> MarshalSettings:
         """Return what a member of a Marshal group reads; see `marshal_settings`."""

@@ -22,7 +22,13 @@ from kgroup.net.security import (
     TokenSource,
 )
 from kgroup.offsets.reset import ResetRule
-from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
+from kgroup.types import (
+    Backend,
+    DeserializeErrorPolicy,
+    DoneAt,
+    GroupProtocol,
+    IsolationLevel,
+)
 
 Duration: TypeAlias = float | timedelta
 """Seconds, or a timedelta."""
@@ -44,6 +50,8 @@ class ConsumerOptions(TypedDict, total=False):
     lease_margin: Duration
     isolated_heartbeats: bool
     assignors: Sequence[AssignorChoice]
+    group_protocol: Literal["classic", "consumer", "auto"] | GroupProtocol
+    server_assignor: str | None
     auto_offset_reset: Literal["earliest", "latest", "none"] | ResetRule | timedelta
     enable_auto_commit: bool
     auto_commit_interval: Duration

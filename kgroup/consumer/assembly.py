@@ -34,7 +34,7 @@ from kgroup.marshal.rules import Guarantee
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Ports, system_ports
 from kgroup.offsets.ledger import Ledger
-from kgroup.types import Backend, DoneAt
+from kgroup.types import Backend, DoneAt, GroupProtocol, RebalanceProtocol
 from kgroup.values import dataclass
 
 if TYPE_CHECKING:
@@ -235,6 +235,15 @@ def member_started(config: ConsumerConfig) -> MemberStarted:
             rebalance_timeout=claimant.rebalance_timeout,
             lease_margin=claimant.ttl / 8,
             heartbeat_interval=claimant.beat_interval,
+        )
+    if config.group_protocol is not GroupProtocol.CLASSIC:
+        told = config.consumer_group("")  # how long a session is, brokers say later
+        return MemberStarted(
+            group_instance_id=told.group_instance_id,
+            protocol=RebalanceProtocol.COOPERATIVE,
+            rebalance_timeout=told.rebalance_timeout,
+            lease_margin=told.lease_margin,
+            max_poll_interval=told.max_poll_interval,
         )
     settings = config.membership()
     return MemberStarted(

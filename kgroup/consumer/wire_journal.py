@@ -8,6 +8,9 @@ from kgroup.journal import AnswerReceived, ConnectionClosed, ConnectionOpened, R
 from kgroup.net.trace import ConnectionId, Exchange
 from kgroup.wire.schema import Message
 
+_GENERATION = ("generation_id", "member_epoch")
+"""How messages call it."""
+
 
 class WireJournal:
     """A `kgroup.net.trace.Trace` that writes to a sink.
@@ -39,7 +42,7 @@ class WireJournal:
     def on_request(self, exchange: Exchange) -> None:
         """Journal a request about to be written."""
         request = exchange.request
-        generation = _field(request, "generation_id", "generation_id_or_member_epoch")
+        generation = _field(request, *_GENERATION, "generation_id_or_member_epoch")
         self._sink.emit(
             RequestSent(
                 connection=exchange.connection.serial,
@@ -55,7 +58,8 @@ class WireJournal:
 
     def on_answer(self, exchange: Exchange, answer: Message) -> None:
         """Journal a whole answer."""
-        error, generation = _field(answer, "error_code"), _field(answer, "generation_id")
+        error = _field(answer, "error_code")
+        generation = _field(answer, *_GENERATION)
         self._sink.emit(
             AnswerReceived(
                 connection=exchange.connection.serial,

@@ -5,7 +5,7 @@ read every answer in it; this module moves the fields for a connection that spea
 of an answer come back with the names the request had beside them.
 Never: changes what is asked. Something an older version cannot say is an error, not a guess.
 KIPs: 320 (leader epochs), 345 (LeaveGroup in batches), 516 (topic ids), 699 (FindCoordinator in
-batches), 709 (OffsetFetch of several groups).
+batches), 709 (OffsetFetch of several groups), 1082 (member ids of clients).
 """
 
 from collections.abc import Iterable
@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar, cast
 from kgroup.codes import ErrorCode
 from kgroup.errors import UnsupportedVersionError
 from kgroup.wire.messages import (
+    ConsumerGroupHeartbeatRequest,
     Coordinator,
     DeleteTopicsRequest,
     FetchPartition,
@@ -52,6 +53,9 @@ _COMMITTED_BY_NAME: Final = 9
 _PRODUCED_BY_NAME: Final = 12
 _FETCHED_BLINDLY: Final = 11
 """Last version of the old layout of each API."""
+
+_IDS_MADE_BY_CLIENTS: Final = 1
+"""First version of ConsumerGroupHeartbeat that takes a client's member id (KIP-1082)."""
 
 _EPOCHS_ASKED_BY_ANYBODY: Final = 3
 """First version of OffsetForLeaderEpoch that needs no permission on the whole cluster."""
@@ -107,6 +111,9 @@ def fit(request: Request[Any], version: int) -> Request[Any]:
             return DeleteTopicsRequest(topic_names=names, timeout_ms=request.timeout_ms)
         case FetchRequest() if version <= _FETCHED_BLINDLY:
             return _fit_fetch(request)
+        case ConsumerGroupHeartbeatRequest() if version < _IDS_MADE_BY_CLIENTS:
+            reason = f"version {version} has the broker make member ids, a member needs its own"
+            raise UnsupportedVersionError(request.api_key.name, reason)
         case OffsetForLeaderEpochRequest() if version < _EPOCHS_ASKED_BY_ANYBODY:
             reason = (
                 f"version {version} is for brokers, a consumer needs {_EPOCHS_ASKED_BY_ANYBODY}"

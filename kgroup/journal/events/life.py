@@ -19,7 +19,7 @@ class MemberStarted:
     Args:
         group_instance_id: static identity (KIP-345), None for a dynamic member.
         protocol: eager or cooperative, None when the assignors allow both.
-        session_timeout: seconds; None for a consumer without a group.
+        session_timeout: seconds; None for a consumer without a group, or where brokers decide.
         rebalance_timeout: seconds; None for a consumer without a group.
         lease_margin: seconds taken off the lease.
         heartbeat_interval: seconds; None when not known.
