@@ -27,6 +27,7 @@ from kgroup.net.versions import (
 from kgroup.wire.messages import (
     ApiVersion,
     ApiVersionsRequest,
+    ConsumerGroupHeartbeatRequest,
     DeleteTopicsRequest,
     DeleteTopicState,
     FetchRequest,
@@ -168,6 +169,13 @@ def test_an_old_broker_cannot_evict_by_instance() -> None:
     evicted = MemberIdentity(member_id="", group_instance_id="i")
     with pytest.raises(UnsupportedVersionError, match="cannot name a group instance"):
         fit(LeaveGroupRequest(group_id="g", members=(evicted,)), 2)
+
+
+def test_a_broker_that_makes_member_ids_itself_is_not_asked() -> None:
+    beat = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=0)
+    with pytest.raises(UnsupportedVersionError, match="make member ids"):
+        fit(beat, 0)
+    assert fit(beat, 1) is beat
 
 
 def test_an_old_answer_about_a_leaver_becomes_its_row() -> None:
