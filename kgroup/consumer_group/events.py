@@ -119,7 +119,8 @@ class Send:
         request: the message.
         node_id: the coordinator, None for any broker.
         timeout: seconds from now.
-        look: with FindCoordinator: ask, too, how long a session is, and report both at once.
+        look: with FindCoordinator: ask, too, how long a session is, and report both at once. While
+            that is not answered, no coordinator is found.
     """
 
     ticket: Ticket

@@ -12,8 +12,6 @@ from kgroup.values import dataclass
 ASSUMED_SESSION: Final = 45.0
 """`group.consumer.session.timeout.ms` of a broker where nobody has set it, in seconds."""
 
-_LONGEST_LOOK: Final = 2.0
-
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupSettings:
@@ -58,8 +56,3 @@ class ConsumerGroupSettings:
     def turn_interval(self) -> float:
         """Between two joins, or heartbeats ahead of their time, in the long run."""
         return self.retry_backoff_max / 2
-
-    @property
-    def look_timeout(self) -> float:
-        """Deadline of the question how long a session is, which the first join waits for."""
-        return min(self.request_timeout, _LONGEST_LOOK)

@@ -245,7 +245,9 @@ def _act_on_coordinator(turn: Turn, action: CoordinatorAction) -> None:
     match action:
         case CoordinatorAction.SEND_FIND:
             ticket = turn.draw(Errand.FIND_COORDINATOR)
-            look = turn.member.settings.session_timeout is None
+            # Once: a member that has joined must not wait for it with its next heartbeat.
+            unknown = turn.member.settings.session_timeout is None
+            look = unknown and not turn.member.session_told
             request = requests.find_coordinator(turn.member)
             timeout = turn.member.heartbeat_timeout
             turn.effects.append(Send(ticket, request, None, timeout, look))

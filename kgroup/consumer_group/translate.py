@@ -242,8 +242,9 @@ def _served(turn: Turn) -> None:
 
 def _learn_session(turn: Turn, session: float | None) -> None:
     member = turn.member
-    if member.settings.session_timeout is not None:
+    if member.settings.session_timeout is not None or member.session_told:
         return
+    turn.put(session_told=True)
     if session is not None:
         turn.put(lease=replace(member.lease, session_timeout=session))
         return

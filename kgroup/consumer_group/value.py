@@ -157,6 +157,7 @@ class ConsumerGroupMember:
         heartbeat: the awaited answer, also of a join.
         farewell: the awaited answer of a farewell.
         heartbeat_at: when the next heartbeat is due.
+        session_told: whether brokers have said how long a session is, or that they do not say.
         interval: seconds between two heartbeats, as the coordinator says.
         pace: when things are done again.
         cause: why the latest reconciliation began.
@@ -181,6 +182,7 @@ class ConsumerGroupMember:
     heartbeat: Ticket | None = None
     farewell: Ticket | None = None
     heartbeat_at: float = 0.0
+    session_told: bool = False
     interval: float = _FIRST_INTERVAL
     pace: Pace = field(default_factory=Pace)
     cause: Cause | None = None

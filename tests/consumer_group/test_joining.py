@@ -3,12 +3,20 @@
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.consumer_group.events import Note, Send
+from kgroup.consumer_group.events import Note, RequestFailed, Send
 from kgroup.consumer_group.settings import ASSUMED_SESSION
 from kgroup.errors import BrokerError, UnauthorizedError, UnsupportedVersionError
 from kgroup.machine.wishes import Drained, Errand, ListenerDone, Raise, Tell
 from kgroup.types import ChangeKind, MemberState
-from tests.consumer_group.driver import INTERVAL, MEMBER_ID, REBALANCE, Driven, partitions, settings
+from tests.consumer_group.driver import (
+    INTERVAL,
+    LOST,
+    MEMBER_ID,
+    REBALANCE,
+    Driven,
+    partitions,
+    settings,
+)
 
 
 def arriving(**options: object) -> Driven:
@@ -180,9 +188,20 @@ def test_a_session_that_nobody_tells_is_assumed_and_said_once() -> None:
     member.found()
     member.fail()
     member.next()
+    assert not member.did(Send)[-1].look
     member.found()
     assert member.member.lease.session_timeout == ASSUMED_SESSION
     assert [each.note for each in member.did(Tell)] == [Note.SESSION_ASSUMED]
+
+
+def test_a_session_that_was_asked_for_in_vain_is_asked_for_again_before_the_member_joins() -> None:
+    member = Driven(settings(session_timeout=None))
+    member.subscribe()
+    member.on(RequestFailed(member.ticket(Errand.FIND_COORDINATOR), LOST))
+    member.expect(MemberState.FINDING)
+    member.next()
+    assert member.did(Send)[-1].look
+    assert member.beats() == []
 
 
 def test_a_session_that_is_given_is_not_asked_for() -> None:

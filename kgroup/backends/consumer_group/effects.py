@@ -117,7 +117,7 @@ class ConsumerGroupEffects:
                 self._cluster,
                 found.node_id,
                 self._settings.group_id,
-                timeout=self._settings.look_timeout,
+                timeout=effect.timeout,
             )
         return CoordinatorFound(effect.ticket, found.node_id, session=session)
 
