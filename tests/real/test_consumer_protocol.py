@@ -15,10 +15,7 @@ from tests.real.consumer_groups import CONSUMER, described, evict, shared, tune
 from tests.real.ground import committed, eventually, fresh, lay_ground
 from tests.real.members import ENDING, group_on, read_on
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.no_stand_in("the in-process broker does not speak KIP-848 yet"),
-]
+pytestmark = pytest.mark.real
 
 
 async def test_a_member_joins_reads_and_commits_under_its_epoch(

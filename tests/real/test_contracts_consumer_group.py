@@ -21,10 +21,7 @@ from tests.contracts.order import OrderContract
 from tests.contracts.silence import SilenceContract
 from tests.real.consumer_groups import tune
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.no_stand_in("the in-process broker does not speak KIP-848 yet"),
-]
+pytestmark = pytest.mark.real
 
 TOPIC, PARTITIONS = "contracts-848", 6
 PROFILE = Profile(

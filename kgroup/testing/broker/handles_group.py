@@ -4,16 +4,19 @@ Decides: which change of the cluster each verb stands for.
 Never: keeps state; a handle looks at the cluster anew each time, so it may be kept and reused.
 """
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
+from typing import TypeAlias, TypeVar
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.asked import Asked
 from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC
+from kgroup.testing.broker.consumer_groups.group import ConsumerGroup
+from kgroup.testing.broker.consumer_groups.member import ConsumerMember
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.group_view import (
     GroupView,
     MemberView,
+    seen_consumer,
     seen_group,
     seen_member,
     settled,
@@ -32,6 +35,8 @@ Offsets: TypeAlias = (
     | Mapping[tuple[str, int], int]
 )
 """What can be set as committed."""
+
+M = TypeVar("M", Member, ConsumerMember)
 
 _JOIN_VERSION = 9
 _NO_TICKET = 0
@@ -105,6 +110,9 @@ class GroupHandle:
             ValueError: no member has it, or several have.
         """
         with self._board.looking() as core:
+            consumers = self._consumers(core)
+            if consumers is not None:
+                return self._seen_consumer(core, consumers, who)
             _, group = self._existing(core)
             found = self._members(group, who)
             if len(found) > 1:
@@ -138,10 +146,16 @@ class GroupHandle:
     def rebalance(self) -> None:
         """Begin a round, as if somebody had joined and left: heartbeats are answered by 27.
 
+        A group of KIP-848 is divided anew instead.
+
         Raises:
             ValueError: it has no members.
         """
         with self._board.changing() as core:
+            consumers = self._consumers(core)
+            if consumers is not None:
+                consumers.epoch += 1  # another target, a second after the one before
+                return
             shard, group = self._existing(core)
             if not group.members:
                 raise ValueError(f"group {self.group_id!r} has no members that could rebalance")
@@ -160,6 +174,11 @@ class GroupHandle:
             ValueError: there is no such member.
         """
         with self._board.changing() as core:
+            consumers = self._consumers(core)
+            if consumers is not None:
+                for each in self._fitting(consumers.members.values(), who):
+                    consumers.remove(each)
+                return
             shard, group = self._existing(core)
             for member in self._members(group, who):
                 if member.member_id in group.members:
@@ -273,14 +292,26 @@ class GroupHandle:
             )
         return shard, group
 
+    def _consumers(self, core: Core) -> ConsumerGroup | None:
+        return core.coordinators.shard_of(self.group_id).consumer_groups.get(self.group_id)
+
+    def _seen_consumer(self, core: Core, group: ConsumerGroup, who: str) -> MemberView:
+        found = self._fitting(group.members.values(), who)
+        if len(found) > 1:
+            raise ValueError(f"{len(found)} members of group {self.group_id!r} are called {who!r}")
+        return seen_consumer(core, found[0])
+
     def _members(self, group: Group, who: str) -> list[Member]:
+        return self._fitting(group.members.values(), who)
+
+    def _fitting(self, members: Collection[M], who: str) -> list[M]:
         found = [
             member
-            for member in group.members.values()
+            for member in members
             if who in (member.member_id, member.client_id, member.instance_id)
         ]
         if not found:
-            known = [(each.member_id, each.client_id) for each in group.members.values()]
+            known = [(each.member_id, each.client_id) for each in members]
             raise ValueError(
                 f"group {self.group_id!r} has no member {who!r}; ids and clients: {known}"
             )

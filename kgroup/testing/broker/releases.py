@@ -2,7 +2,7 @@
 
 Decides: which versions each of them advertises, as measured for 3.9.1 and 4.3.1 and taken from the
 sources for the others, cut to what kgroup's codec can read and write. APIs that are not served in
-the process (SASL, ACLs, ConsumerGroupHeartbeat, traffic between brokers) are left out.
+the process (SASL, ACLs, traffic between brokers, KIP-848 as 3.9 previewed it) are left out.
 Never: decides which parts serve an API; ApiVersions lists what is here and has a handler.
 KIPs: 35, 896 (what 4.0 dropped).
 """
@@ -128,6 +128,8 @@ _4_0: Final[_Ranges] = {
     ApiKey.TXN_OFFSET_COMMIT: (0, 5),
     ApiKey.DESCRIBE_CONFIGS: (1, 4),
     ApiKey.DESCRIBE_CLUSTER: (0, 2),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: (0, 1),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: (0, 1),
 }
 
 _4_1: Final[_Ranges] = {

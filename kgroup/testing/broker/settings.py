@@ -18,6 +18,11 @@ class BrokerSettings:
         min_session_timeout: group.min.session.timeout.ms.
         max_session_timeout: group.max.session.timeout.ms.
         max_group_size: group.max.size, None = without limit.
+        consumer_session_timeout: group.consumer.session.timeout.ms, of members of KIP-848.
+        consumer_heartbeat_interval: group.consumer.heartbeat.interval.ms.
+        consumer_assignment_interval: the shortest time between two targets of such a group; 1 s in
+            Kafka 4.3.
+        consumer_max_size: group.consumer.max.size, None = without limit.
         new_member_join_timeout: how long a member without an id may be parked; 5 minutes in every
             Kafka.
         offsets_partitions: offsets.topic.num.partitions; Kafka's default is 50.
@@ -45,6 +50,10 @@ class BrokerSettings:
     min_session_timeout: float = 6.0
     max_session_timeout: float = 1800.0
     max_group_size: int | None = None
+    consumer_session_timeout: float = 45.0
+    consumer_heartbeat_interval: float = 5.0
+    consumer_assignment_interval: float = 1.0
+    consumer_max_size: int | None = None
     new_member_join_timeout: float = 300.0
     offsets_partitions: int = 4
     offsets_topic_creation: float = 0.0

@@ -97,7 +97,7 @@ def _in_vain(board: Switchboard, timeout: float) -> TimeoutError:
         groups = [
             _described(board, group_id)
             for shard in board.core.coordinators.shards
-            for group_id in shard.groups
+            for group_id in (*shard.groups, *shard.consumer_groups)
         ]
         asked = [
             f"{type(each.request).__name__} of {each.client_id!r} to broker {each.node_id}, "

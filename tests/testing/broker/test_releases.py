@@ -18,9 +18,9 @@ NOT_SERVED = {
     ApiKey.DESCRIBE_ACLS,
     ApiKey.CREATE_ACLS,
     ApiKey.DELETE_ACLS,
-    ApiKey.CONSUMER_GROUP_HEARTBEAT,
-    ApiKey.CONSUMER_GROUP_DESCRIBE,
 }
+_PREVIEWED = {ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE}
+"""Not spoken as 3.9 has them."""
 
 
 def measured(name: str) -> dict[ApiKey, tuple[int, int]]:
@@ -34,7 +34,8 @@ def measured(name: str) -> dict[ApiKey, tuple[int, int]]:
     assert isinstance(answer, ApiVersionsResponse)
     ranges = {}
     for row in answer.api_keys:
-        if row.api_key in set(ApiKey) - NOT_SERVED:
+        left_out = NOT_SERVED | (_PREVIEWED if name.startswith("3") else set())
+        if row.api_key in set(ApiKey) - left_out:
             known = request_class(ApiKey(row.api_key)).VERSIONS
             low, high = max(row.min_version, known[0]), min(row.max_version, known[-1])
             ranges[ApiKey(row.api_key)] = low, high
@@ -92,7 +93,7 @@ def test_what_has_no_handler_is_not_listed_whatever_the_release_speaks() -> None
     assert set(raw.core.context.release.ranges) >= NOT_SERVED
     keys = {row.api_key for row in raw.ask(1, ApiVersionsRequest(), version=0).now.api_keys}
     assert not keys & NOT_SERVED
-    assert not raw.core.serves(request_class(ApiKey.CONSUMER_GROUP_HEARTBEAT), 0)
+    assert not raw.core.serves(request_class(ApiKey.SASL_HANDSHAKE), 0)
 
 
 def test_group_coordinators_are_the_old_ones_up_to_3_9() -> None:

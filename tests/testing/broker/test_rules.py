@@ -10,7 +10,7 @@ from tests.testing.broker.rules import RULES, SECTIONS, Rule
 from tests.testing.broker.traces.recorded import names
 
 HERE = Path(__file__).parent
-LISTED = (*(f"R{number}" for number in range(1, 20)), *"ABCDEFGSW")
+LISTED = (*(f"R{number}" for number in range(1, 20)), *"ABCDEFGKSW")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

@@ -1,4 +1,4 @@
-"""DescribeConfigs and IncrementalAlterConfigs, for topics and brokers.
+"""DescribeConfigs and IncrementalAlterConfigs, for topics, brokers and groups.
 
 Decides: what is shown and which changes of topics are taken. A broker shows the settings that
 clients can feel; they are those of the cluster and cannot be changed while it runs.
@@ -40,16 +40,22 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Request
 
 _UNBOUNDED = 2**31 - 1
+SESSION: Final = "consumer.session.timeout.ms"
+HEARTBEAT: Final = "consumer.heartbeat.interval.ms"
+"""Settings of a single group of KIP-848 (KIP-1043)."""
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 def broker_configs(node: Node, settings: BrokerSettings) -> dict[str, str | None]:
     """Return settings by name, in the order of the names; None = not set."""
-    size = settings.max_group_size
+    size, most = settings.max_group_size, settings.consumer_max_size
     values: dict[str, str | None] = {
         "auto.create.topics.enable": str(settings.auto_create_topics).lower(),
         "broker.id": str(node.node_id),
         "broker.rack": node.rack,
+        "group.consumer.heartbeat.interval.ms": _ms(settings.consumer_heartbeat_interval),
+        "group.consumer.max.size": str(_UNBOUNDED if most is None else most),
+        "group.consumer.session.timeout.ms": _ms(settings.consumer_session_timeout),
         "group.initial.rebalance.delay.ms": _ms(settings.initial_rebalance_delay),
         "group.max.session.timeout.ms": _ms(settings.max_session_timeout),
         "group.max.size": str(_UNBOUNDED if size is None else size),
@@ -77,9 +83,11 @@ def _ms(seconds: float) -> str:
 
 _TOPIC: Final = 2
 _BROKER: Final = 4
+_GROUP: Final = 32
 _FROM_TOPIC: Final = 1
 _FROM_FILE: Final = 4
 _FROM_KAFKA: Final = 5
+_FROM_GROUP: Final = 8
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
@@ -127,6 +135,8 @@ class Configuring:
         name = resource.resource_name
         if resource.resource_type == _BROKER:
             return self._of_broker(node_id, name)
+        if resource.resource_type == _GROUP:
+            return self._of_group(name)
         if resource.resource_type != _TOPIC:
             text = f"Unsupported resource type: {resource.resource_type}"
             return Refusal(ErrorCode.INVALID_REQUEST, text)
@@ -164,6 +174,26 @@ class Configuring:
             for key, value in values.items()
         ]
 
+    def _of_group(self, name: str) -> list[DescribeConfigsResourceResult]:
+        settings = self._cluster.context.settings
+        own = self._cluster.coordinators.configs.get(name, {})
+        defaults = {
+            HEARTBEAT: _ms(settings.consumer_heartbeat_interval),
+            SESSION: _ms(settings.consumer_session_timeout),
+        }
+        return [
+            DescribeConfigsResourceResult(
+                name=key,
+                value=own.get(key, default),
+                read_only=False,
+                config_source=_FROM_GROUP if key in own else _FROM_KAFKA,
+                is_sensitive=False,
+                synonyms=(),
+                config_type=ConfigType.INT,
+            )
+            for key, default in defaults.items()
+        ]
+
     # -- changing --------------------------------------------------------------------------------
 
     def alter_configs(
@@ -177,7 +207,7 @@ class Configuring:
             again = times[resource.resource_type, resource.resource_name] > 1
             changed = _TWICE if again else self._changed(resource)
             if not isinstance(changed, Refusal) and not request.validate_only:
-                configs = self._cluster.topics[resource.resource_name].configs
+                configs = self._configs_of(resource)
                 configs.clear()
                 configs.update(changed)
             refusal = changed if isinstance(changed, Refusal) else None
@@ -190,12 +220,19 @@ class Configuring:
             rows.append(row)
         return IncrementalAlterConfigsResponse(responses=tuple(rows))
 
+    def _configs_of(self, resource: AlterConfigsResource) -> dict[str, str]:
+        if resource.resource_type == _GROUP:
+            return self._cluster.coordinators.configs.setdefault(resource.resource_name, {})
+        return self._cluster.topics[resource.resource_name].configs
+
     def _changed(self, resource: AlterConfigsResource) -> dict[str, str] | Refusal:
         """Return a topic's settings after a change."""
         refusal = _malformed(resource)
         if refusal is not None:
             return refusal
         name = resource.resource_name
+        if resource.resource_type == _GROUP:
+            return self._changed_group(resource)
         fault = fault_of_name(name)
         if fault is not None:
             return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
@@ -212,6 +249,21 @@ class Configuring:
         if topic is None:
             text = f"The topic '{name}' does not exist."
             return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        return configs
+
+    def _changed_group(self, resource: AlterConfigsResource) -> dict[str, str] | Refusal:
+        """Return a group's settings after a change; the group need not be there."""
+        configs = dict(self._cluster.coordinators.configs.get(resource.resource_name, {}))
+        for change in resource.configs:
+            refusal = _apply(change, configs)
+            if refusal is not None:
+                return refusal
+        for key, value in configs.items():
+            if key not in (SESSION, HEARTBEAT):
+                return Refusal(ErrorCode.INVALID_CONFIG, f"Unknown group config name: {key}")
+            if not value.isdecimal() or not int(value):
+                text = f"Invalid value {value} for configuration {key}"
+                return Refusal(ErrorCode.INVALID_CONFIG, text)
         return configs
 
 
@@ -275,7 +327,7 @@ def _malformed(resource: AlterConfigsResource) -> Refusal | None:
         problem = f"Null value not supported for : {', '.join(nulls)}"
     elif resource.resource_type == _BROKER:
         problem = f"Cannot update these configs dynamically: Set({', '.join(names)})"
-    elif resource.resource_type != _TOPIC:
+    elif resource.resource_type not in (_TOPIC, _GROUP):
         problem = f"Unknown resource type {resource.resource_type}"
     return None if problem is None else Refusal(ErrorCode.INVALID_REQUEST, problem)
 

@@ -6,12 +6,14 @@ offsets, and nothing of a round that was still running.
 Never: decides which broker has the partition; `coordinators` does.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from dataclasses import field
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.agenda import Timer
+from kgroup.testing.broker.consumer_groups.group import ConsumerGroup
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import join_refused, sync_refused
 from kgroup.testing.broker.groups.group import Group, Phase
@@ -54,6 +56,8 @@ class Shard:
         groups: in the memory of the present coordinator, by group id.
         stored: the groups in the log, by group id.
         offsets: the committed offsets in the log.
+        consumer_groups: groups of KIP-848, by group id; all that they are is in the log.
+        on_loaded: called when the log was read.
         loading: the present coordinator is still reading the log.
         reading: ends the loading.
     """
@@ -63,6 +67,8 @@ class Shard:
     groups: dict[str, Group] = field(default_factory=dict)
     stored: dict[str, StoredGroup] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
+    consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)
+    on_loaded: Callable[[], None] | None = None
     loading: bool = False
     reading: Timer | None = None
     rounds: Rounds = field(init=False)
@@ -82,11 +88,29 @@ class Shard:
         self.retention.watch()
         return group
 
+    def turn(self, group_id: str) -> ConsumerGroup:
+        """Return a new group of KIP-848; a classic one without members turns into it (K6)."""
+        self._forget_classic(group_id)
+        group = self.consumer_groups[group_id] = ConsumerGroup(group_id)
+        return group
+
+    def turn_back(self, group_id: str) -> None:
+        """Make room for a classic group in the place of one of KIP-848 without members (K6)."""
+        group = self.consumer_groups.get(group_id)
+        if group is not None and not group.members:
+            del self.consumer_groups[group_id]
+
     def forget(self, group_id: str) -> None:
         """Delete a group and its traces; its generations begin at 1 again (B11)."""
+        self._forget_classic(group_id)
+        consumers = self.consumer_groups.pop(group_id, None)
+        self.offsets.remove_group(group_id)
+        for member in () if consumers is None else consumers.members.values():
+            member.quiet()
+
+    def _forget_classic(self, group_id: str) -> None:
         group = self.groups.pop(group_id, None)
         self.stored.pop(group_id, None)
-        self.offsets.remove_group(group_id)
         if group is not None:
             _silence(group)
 
@@ -106,6 +130,9 @@ class Shard:
         """Lose what was in memory, as when the broker dies; no request is answered."""
         for group in self.groups.values():
             _silence(group)
+        for consumers in self.consumer_groups.values():
+            for member in consumers.members.values():
+                member.quiet()
         self.groups = {}
         self.loading = False
         if self.reading is not None:
@@ -133,8 +160,11 @@ class Shard:
             for member in group.members.values():
                 self.rounds.renew(group, member)  # F5
         for group_id in self.offsets.group_ids:  # E3: some were never more than offsets
-            self.make(group_id)
+            if group_id not in self.consumer_groups:
+                self.make(group_id)
         self.retention.begin()
+        if self.on_loaded is not None:
+            self.on_loaded()
 
     def _restored(self, group_id: str, stored: StoredGroup) -> Group:
         group = Group(

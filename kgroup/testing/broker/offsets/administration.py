@@ -15,6 +15,7 @@ is unknown is Dead (KIP-1043: an error from version 6 on). Never: changes anythi
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.asked import Asked
 from kgroup.testing.broker.cluster.cluster import Cluster, Topic
+from kgroup.testing.broker.consumer_groups.group import ConsumerGroup
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.testing.broker.groups.group import Group, Phase
@@ -70,9 +71,11 @@ class Deleting:
             return code
         shard = self._coordinators.shard_of(group_id)
         group = shard.groups.get(group_id)
-        if group is None:
+        consumers = shard.consumer_groups.get(group_id)
+        if group is None and consumers is None:
             return ErrorCode.GROUP_ID_NOT_FOUND
-        if group.phase is not Phase.EMPTY:
+        there = consumers is not None and consumers.members
+        if there or (group is not None and group.phase is not Phase.EMPTY):
             return ErrorCode.NON_EMPTY_GROUP
         shard.forget(group_id)
         return ErrorCode.NONE
@@ -86,8 +89,9 @@ class Deleting:
         code = self._coordinators.refusal(asked.node_id, request.group_id)
         shard = self._coordinators.shard_of(request.group_id)
         group = shard.groups.get(request.group_id)
-        code = code or _refusal(group)
-        if code or group is None:
+        consumers = shard.consumer_groups.get(request.group_id)
+        code = code or (_refusal(group) if consumers is None else ErrorCode.NONE)
+        if code:
             return OffsetDeleteResponse(error_code=code, topics=())
         rows = [
             Row(topic.name, b"", each.partition_index)
@@ -95,7 +99,10 @@ class Deleting:
             for each in topic.partitions
         ]
         outcomes, known = sort_out(rows, self._cluster)
-        outcomes += self._removed(shard, group, known)
+        if consumers is not None:
+            outcomes += _removed_unread(shard, consumers, known)
+        elif group is not None:
+            outcomes += self._removed(shard, group, known)
         return OffsetDeleteResponse(
             topics=tuple(
                 OffsetDeleteResponseTopic(
@@ -137,6 +144,14 @@ def _refusal(group: Group | None) -> ErrorCode:
     return ErrorCode.NONE
 
 
+def _removed_unread(shard: Shard, group: ConsumerGroup, rows: list[Row]) -> list[Outcome]:
+    """Remove offsets of topics that no member of a KIP-848 group has asked for by name."""
+    read = frozenset[str]().union(*(member.topics for member in group.members.values()))
+    shard.offsets.remove(group.group_id, [row.tp for row in rows if row.topic not in read])
+    kept = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    return [(row, kept if row.topic in read else ErrorCode.NONE) for row in rows]
+
+
 def _drop_idle(shard: Shard, group: Group) -> None:
     """Delete a group that has neither members nor offsets."""
     offsets = shard.offsets
@@ -150,6 +165,7 @@ def _drop_idle(shard: Shard, group: Group) -> None:
 
 _NOT_FOUND_SINCE = 6
 _TYPE = "classic"
+_CONSUMER = "consumer"
 _NOT_ASKED_FOR = -(1 << 31)
 # Bits of AclOperation: read 3, delete 6, describe 8, describe_configs 10, alter_configs 11; all
 # that a group knows, because without an authorizer everything is allowed (KIP-430).
@@ -250,9 +266,7 @@ def _listed(shards: list[Shard], request: ListGroupsRequest) -> tuple[ListedGrou
     """List groups; filters are case-insensitive, and an empty one lets all pass."""
     states = {each.strip().lower() for each in request.states_filter}
     types = {each.strip().lower() for each in request.types_filter}
-    if types and _TYPE not in types:
-        return ()
-    return tuple(
+    classic = (
         ListedGroup(
             group_id=group.group_id,
             protocol_type=group.protocol_type or "",
@@ -261,5 +275,20 @@ def _listed(shards: list[Shard], request: ListGroupsRequest) -> tuple[ListedGrou
         )
         for shard in shards
         for group in shard.groups.values()
-        if not states or group.phase.value.lower() in states
+    )
+    consumers = (
+        ListedGroup(
+            group_id=group.group_id,
+            protocol_type=_CONSUMER,
+            group_state=group.phase.value,
+            group_type=_CONSUMER,
+        )
+        for shard in shards
+        for group in shard.consumer_groups.values()
+    )
+    return tuple(
+        each
+        for each in (*classic, *consumers)
+        if (not types or each.group_type in types)
+        and (not states or each.group_state.lower() in states)
     )

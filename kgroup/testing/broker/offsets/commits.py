@@ -14,6 +14,7 @@ from functools import partial
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.asked import Asked
 from kgroup.testing.broker.cluster.cluster import Cluster
+from kgroup.testing.broker.consumer_groups.group import ConsumerGroup
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.testing.broker.groups.group import Group, Phase
@@ -120,6 +121,23 @@ class Commits:
         code = code or self._refusal_to_missing(shard, asked, request)
         if code:
             return [(row, code) for row in rows]
+        code = self._judge(shard, asked, request, rows)
+        if code:
+            return [(row, code) for row in rows]
+        expires_at = self._expiry(request.retention_time_ms)
+        keep = partial(shard.offsets.commit, request.group_id)
+        return [(row, self._keep(row, keep, expires_at)) for row in rows]
+
+    def _judge(
+        self, shard: Shard, asked: Asked, request: OffsetCommitRequest, rows: Sequence[Row]
+    ) -> ErrorCode:
+        """Judge a commit to a group that may be there; one that counts renews a session (D3)."""
+        consumers = shard.consumer_groups.get(request.group_id)
+        if consumers is not None:
+            topics = ((self._cluster.topic(row.topic), row.partition) for row in rows)
+            places = [(topic.topic_id, number) for topic, number in topics if topic is not None]
+            epoch = request.generation_id_or_member_epoch
+            return consumers.refusal_of_commit(request.member_id, epoch, asked.version, places)
         group = shard.make(request.group_id)
         committer = _Committer(
             request.member_id,
@@ -128,19 +146,16 @@ class Commits:
             is_transactional=False,
         )
         code = _refusal(group, committer)
-        if code:
-            return [(row, code) for row in rows]
-        if group.phase in _RENEWING:
+        if not code and group.phase in _RENEWING:
             shard.rounds.renew(group, group.members[committer.member_id])
-        expires_at = self._expiry(request.retention_time_ms)
-        keep = partial(shard.offsets.commit, request.group_id)
-        return [(row, self._keep(row, keep, expires_at)) for row in rows]
+        return code
 
     def _refusal_to_missing(
         self, shard: Shard, asked: Asked, request: OffsetCommitRequest
     ) -> ErrorCode:
         """Judge a commit to a group that may not exist (A2, E3)."""
-        if request.generation_id_or_member_epoch < 0 or request.group_id in shard.groups:
+        known = request.group_id in shard.groups or request.group_id in shard.consumer_groups
+        if request.generation_id_or_member_epoch < 0 or known:
             return ErrorCode.NONE
         if self._context.is_old or asked.version < _NOT_FOUND_SINCE:
             return ErrorCode.ILLEGAL_GENERATION
@@ -198,6 +213,9 @@ class Commits:
         if code:
             return code
         shard = self._coordinators.shard_of(request.group_id)
+        consumers = shard.consumer_groups.get(request.group_id)
+        if consumers is not None:
+            return _refusal_of_epoch(consumers, request)
         missing = request.group_id not in shard.groups
         if missing and request.generation_id >= 0 and not self._context.is_old:
             return ErrorCode.ILLEGAL_GENERATION  # A3: the old coordinator makes the group
@@ -241,6 +259,17 @@ def _refusal(group: Group, committer: _Committer) -> ErrorCode:
     if code or committer.is_transactional or group.phase is not Phase.COMPLETING:
         return code
     return ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def _refusal_of_epoch(group: ConsumerGroup, request: TxnOffsetCommitRequest) -> ErrorCode:
+    """Judge the sender of a transaction's offsets of a KIP-848 group."""
+    if request.generation_id < 0 and not request.member_id:
+        return ErrorCode.NONE
+    member = group.members.get(request.member_id)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    current = request.generation_id == member.epoch
+    return ErrorCode.NONE if current else ErrorCode.ILLEGAL_GENERATION
 
 
 def _utf16_length(text: str) -> int:

@@ -101,8 +101,13 @@ class Reading:
         code = self._coordinators.refusal(asked.node_id, group.group_id)
         if code:
             return OffsetFetchResponseGroup(group_id=group.group_id, topics=(), error_code=code)
-        store = self._coordinators.shard_of(group.group_id).offsets
-        asking = _Asking(store, group.group_id, request.require_stable)
+        shard = self._coordinators.shard_of(group.group_id)
+        consumers = shard.consumer_groups.get(group.group_id)
+        if consumers is not None:
+            code = consumers.refusal_of_fetch(group.member_id, group.member_epoch)
+        if code:
+            return OffsetFetchResponseGroup(group_id=group.group_id, topics=(), error_code=code)
+        asking = _Asking(shard.offsets, group.group_id, request.require_stable)
         by_id = asked.version >= _IDS_SINCE
         found = self._by_id(asking, group) if by_id else self._by_name(asking, group)
         return OffsetFetchResponseGroup(group_id=group.group_id, topics=_rows(found))

@@ -20,7 +20,7 @@ from kgroup.wire.vocabulary import ArrayForm, BlobForm, RowForm, ScalarForm, Tex
 _ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
     "configs": (),
     "coordinators": ("coordinator_keys",),
-    "groups": ("groups", "groups_names"),
+    "groups": ("groups", "groups_names", "group_ids"),
     "high_watermark": (),
     "name": ("name", "topic_name", "topic"),
     "partition_index": ("partition_index", "index", "partition"),

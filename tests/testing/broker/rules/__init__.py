@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.testing.broker.rules.absent import ABSENT, Absence
 from tests.testing.broker.rules.brokers import CONNECTIONS, MOVES
+from tests.testing.broker.rules.consumer_groups import CONSUMER_GROUPS
 from tests.testing.broker.rules.joining import JOINS, ROUNDS, STATIC
 from tests.testing.broker.rules.membership import HEARTBEATS, LEAVES, SYNCS
 from tests.testing.broker.rules.offsets import ADMINISTRATION, COMMITS, READS, TRANSACTIONS
@@ -29,6 +30,7 @@ SECTIONS: Final = MappingProxyType(
         "Commits": COMMITS,
         "Reading committed offsets": READS,
         "Transactions of a group": TRANSACTIONS,
+        "Groups of KIP-848": CONSUMER_GROUPS,
         "Administration and expiry": ADMINISTRATION,
         "Moves of the coordinator": MOVES,
         "Connections and versions": CONNECTIONS,

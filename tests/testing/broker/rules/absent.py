@@ -19,9 +19,12 @@ class Absence:
 
 ABSENT: Final = (
     Absence(
-        "The next generation of groups (KIP-848), share groups (KIP-932), streams groups "
-        "(KIP-1071)",
-        "their APIs are not listed by ApiVersions; a client takes the classic protocol",
+        "Share groups (KIP-932), streams groups (KIP-1071), KIP-848 as 3.9 previewed it",
+        "their APIs are not listed by ApiVersions",
+    ),
+    Absence(
+        "Groups with members of the classic protocol and of KIP-848",
+        "while a group has members of one, those of the other are refused (23, 69)",
     ),
     Absence("TLS and SASL", "connections are plain; `kgroup broker` starts a real Kafka with both"),
     Absence("ACLs", "everybody may do everything; authorized operations are all"),

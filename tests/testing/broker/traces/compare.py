@@ -1,14 +1,17 @@
 """Two answers to one request, field by field.
 
 Decides: which fields say nothing about the rules (`NOT_COMPARED`), and which lists have no order.
-Member lists keep theirs: ids are those of the real broker, so hash order must come out the same.
+Member lists of classic groups keep theirs: ids are those of the real broker, so hash order must
+come out the same. Those of KIP-848 come in the order of another hash table, which is not imitated.
 """
 
 from collections.abc import Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
-from kgroup.wire.schema import Message, decode, encode
+from kgroup.wire.messages import ConsumerGroupDescribeDescribedGroup
+from kgroup.wire.schema import Message, decode, encode, replace
 
 NOT_COMPARED: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -42,7 +45,12 @@ def differences(recorded: Message, ours: Message, version: int) -> list[str]:
     return _differ("", _tree(recorded), _tree(read))
 
 
+_member_id = attrgetter("member_id")
+
+
 def _tree(value: Any) -> Any:
+    if isinstance(value, ConsumerGroupDescribeDescribedGroup):
+        value = replace(value, members=tuple(sorted(value.members, key=_member_id)))
     if isinstance(value, Message):
         return {
             name: _list(name, getattr(value, name))

@@ -23,16 +23,22 @@ LATE: Final[Mapping[_Key, str]] = MappingProxyType(
         ("coordinator_sigkill-3.9.1-c3", "again", 1): "0.4 s in a broker that has just started",
         ("coordinator_sigkill-3.9.1-c3", "commitA@2", 62): "fetch@2, sent as late, overtook it",
         ("coordinator_sigkill-4.3.1-c3", "find@1", 52): "sent while the brokers learnt of the move",
+        ("kip848_flow-4.3.1", "A", 9): "0.3 s in a busy machine",
+        ("kip848_flow-4.3.1", "A", 11): "0.1 s in a busy machine; the next target counts from it",
+        ("kip848_flow-4.3.1", "B", 33): "0.3 s in a busy machine",
         ("poison_metadata-4.3.1", "A.2", 21): "0.4 s in a busy machine",
         ("static_absent-4.3.1", "B", 9): "0.4 s in a busy machine, as the README says",
     }
 )
 
 _FALLBACK: Final = "the server answers it with 35 in version 0, above the core that is replayed"
+_OTHER_ID: Final = "ids for classic members of a KIP-848 group are plain ones there"
 _UNREADABLE: Final = "kgroup does not read version 0, which only the old broker served"
 
 EXCEPTIONS: Final[Mapping[_Key, str]] = MappingProxyType(
     {
+        ("kip848_flow-4.3.1", "A", 42): _OTHER_ID,
+        ("kip848_flow-4.3.1", "A", 43): _OTHER_ID,
         ("versions-3.9.1", "V", 6): _FALLBACK,
         ("versions-4.3.1", "V", 6): _FALLBACK,
         ("versions-3.9.1", "badOffsetCommit0", 1): _UNREADABLE,

@@ -6,7 +6,7 @@ Never: judges; `differences` of each outcome does.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,8 +16,8 @@ from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.releases import release_named
 from kgroup.testing.broker.settings import BrokerSettings
-from kgroup.wire.messages import InitProducerIdResponse
-from kgroup.wire.schema import Request, replace
+from kgroup.wire.messages import InitProducerIdResponse, MetadataResponse
+from kgroup.wire.schema import Message, Request, replace
 from tests.testing.broker.driver import CALENDAR_START, Call, Raw
 from tests.testing.broker.traces.exceptions import LATE, LEFT_OUT
 from tests.testing.broker.traces.moves import Moves, moves_of
@@ -29,6 +29,8 @@ _TOPICS: Final = ("t", "u")
 _PARTITIONS: Final = 2
 _MARKER_DELAY: Final = 0.07
 """Seconds: the markers of a transaction were written 5 to 50 ms after EndTxn was answered."""
+_ASSIGNMENT_INTERVAL: Final = 0.98
+"""Seconds between two targets of KIP-848: 1 s there, between instants that are not recorded."""
 _AFTERWARDS: Final = 0.5
 """Seconds that the replay goes on after the trace, for answers that come late."""
 
@@ -115,6 +117,7 @@ def _settings(trace: Trace, moves: Moves) -> BrokerSettings:
         offsets_retention=minutes * 60,
         offsets_retention_check=int(there.get("offsets.retention.check.interval.ms", 600_000))
         / 1000,
+        consumer_assignment_interval=_ASSIGNMENT_INTERVAL,
         load_time=moves.load_time,
         marker_delay=_MARKER_DELAY,
         election_delay=moves.election_delay,
@@ -133,6 +136,7 @@ class _Talk:
     busy: dict[int, tuple[Exchange, Call[Any]]] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     producers: dict[int, int] = field(default_factory=dict)
+    topic_ids: dict[bytes, bytes] = field(default_factory=dict)
 
     def until(self, instant: float) -> None:
         """Let time pass, timer by timer, so that what queues behind an answer follows it."""
@@ -191,17 +195,35 @@ class _Talk:
 
     def _learn(self, exchange: Exchange, call: Call[Any]) -> None:
         there, here = exchange.answer, call.answer
+        if isinstance(there, MetadataResponse) and isinstance(here, MetadataResponse):
+            ours = {topic.name: topic.topic_id for topic in here.topics}
+            for topic in there.topics:
+                if any(topic.topic_id):  # older answers have none
+                    self.topic_ids[topic.topic_id] = ours[topic.name]
         if not isinstance(there, InitProducerIdResponse) or there.error_code:
             return
         if isinstance(here, InitProducerIdResponse):
             self.producers[there.producer_id] = here.producer_id
 
     def _rewritten(self, request: Request[Any]) -> Request[Any]:
-        """Put our producer id in the place of the recorded one."""
+        """Put our producer id, and our topic ids, in the place of the recorded ones."""
+        if self.topic_ids:
+            request = _with_ids(request, self.topic_ids)
         there = getattr(request, "producer_id", None)
         if there not in self.producers:
             return request
         return replace(request, producer_id=self.producers[there])
+
+
+def _with_ids(part: Any, ids: Mapping[bytes, bytes]) -> Any:
+    if isinstance(part, tuple):
+        return tuple(_with_ids(each, ids) for each in part)
+    if not isinstance(part, Message):
+        return part
+    inner = {name: _with_ids(getattr(part, name), ids) for name in part.FIELDS}
+    if "topic_id" in inner:
+        inner["topic_id"] = ids.get(bytes(inner["topic_id"]), inner["topic_id"])
+    return replace(part, **inner)
 
 
 @dataclass(frozen=True, slots=True)
