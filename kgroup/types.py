@@ -120,6 +120,13 @@ class GroupProtocol(Enum):
     AUTO = "auto"
 
 
+class PatternOn(Enum):
+    """Who matches a pattern with the names of topics: the client, or the coordinator (KIP-848)."""
+
+    CLIENT = "client"
+    BROKER = "broker"
+
+
 class RebalanceProtocol(Word):
     """Whether a member hands back everything before it rejoins, or only what moves (KIP-429)."""
 

@@ -95,9 +95,9 @@ def _of_the_group(offers: GroupOffers) -> Iterator[Obstacle]:
         yield Obstacle(
             ObstacleKind.OTHER_PROTOCOL,
             Weight.BLOCKS,
-            f"group {group.group_id!r} speaks the {group.group_type.value} protocol (KIP-848): its "
-            "coordinator assigns, and kgroup's members do not speak it. Set its members to "
-            "group.protocol=classic first",
+            f"group {group.group_id!r} speaks the {group.group_type.value} protocol: its "
+            "coordinator assigns, and members have no list of assignors. kgroup's members with "
+            "group_protocol='consumer' join it as they are",
         )
     elif group.protocol_type not in {None, "consumer"}:
         yield Obstacle(

@@ -18,7 +18,7 @@ from kgroup.marshal.rules import Compat
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Ports
-from kgroup.types import Backend, GroupProtocol
+from kgroup.types import Backend, GroupProtocol, PatternOn
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +53,13 @@ def _consumer_group(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> Gro
     from kgroup.backends.consumer_group.backend import ConsumerGroupBackend  # noqa: PLC0415
 
     settings = config.consumer_group(new_member_id(cluster.ports))
-    exclude = config.exclude_internal_topics
-    return ConsumerGroupBackend(settings, cluster, sink, exclude_internal_topics=exclude)
+    return ConsumerGroupBackend(
+        settings,
+        cluster,
+        sink,
+        exclude_internal_topics=config.exclude_internal_topics,
+        pattern_on_broker=config.pattern_on is PatternOn.BROKER,
+    )
 
 
 def new_member_id(ports: Ports) -> str:
@@ -100,11 +105,13 @@ def _classic(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBacke
 
 
 def outliving(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
-    """Coordinate by the classic protocol; a member keeps what it owns when its lease is over.
+    """Coordinate as `configured`; a classic member keeps what it owns when its lease is over.
 
     It hands out nothing then. Clients do so that give up partitions only when the coordinator
     says that they are lost.
     """
+    if config.group_protocol is not GroupProtocol.CLASSIC:
+        return configured(config, cluster, sink)
     settings = replace(config.membership(), outlives_lease=True)
     return _member(config, settings, cluster, sink)
 

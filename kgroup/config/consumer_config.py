@@ -74,6 +74,7 @@ from kgroup.types import (
     DoneAt,
     GroupProtocol,
     IsolationLevel,
+    PatternOn,
 )
 from kgroup.values import dataclass
 
@@ -130,10 +131,13 @@ def check_group_protocol(config: "ConsumerConfig") -> None:
         ConfigError: it names the option, and where it went.
     """
     protocol = config.group_protocol
+    if protocol is GroupProtocol.CLASSIC and config.server_assignor is not None:
+        expected = "None, or group_protocol='consumer' beside it"
+        raise ConfigError("server_assignor", config.server_assignor, expected)
+    if protocol is not GroupProtocol.CONSUMER and config.pattern_on is PatternOn.BROKER:
+        expected = "'client', or group_protocol='consumer' beside it"
+        raise ConfigError("pattern_on", config.pattern_on.value, expected)
     if protocol is GroupProtocol.CLASSIC:
-        if config.server_assignor is not None:
-            expected = "None, or group_protocol='consumer' beside it"
-            raise ConfigError("server_assignor", config.server_assignor, expected)
         return
     if config.backend is Backend.MARSHAL:
         expected = "'classic' with backend='marshal', which has no group coordinator"
@@ -293,6 +297,8 @@ class ConsumerConfig:
             "auto": "consumer" where the brokers offer it and no option is against it.
         server_assignor: with KIP-848, the coordinator's assignor that is asked for: "uniform",
             "range", or one that the brokers have been given; None for their choice.
+        pattern_on: who matches a pattern: the "client", or with KIP-848 the "broker": its
+            coordinator, with RE2J and whole names, which hears of a new topic first.
         auto_offset_reset: where to begin when nothing is committed or the log no longer holds the
             position: "earliest", "latest", or "none" for an error; or a timedelta: the first
             record that is no older (KIP-1106), which a text like "by_duration:PT1H30M" says too.
@@ -385,6 +391,7 @@ class ConsumerConfig:
         GroupProtocol.CLASSIC, choice(GroupProtocol), "group.protocol"
     )
     server_assignor: str | None = option(None, text(optional=True), "group.remote.assignor")
+    pattern_on: str | PatternOn = option(PatternOn.CLIENT, choice(PatternOn))
     auto_offset_reset: str | timedelta | ResetRule = option(
         ResetPolicy.LATEST, reset_rule, "auto.offset.reset"
     )

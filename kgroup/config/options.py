@@ -28,6 +28,7 @@ from kgroup.types import (
     DoneAt,
     GroupProtocol,
     IsolationLevel,
+    PatternOn,
 )
 
 Duration: TypeAlias = float | timedelta
@@ -52,6 +53,7 @@ class ConsumerOptions(TypedDict, total=False):
     assignors: Sequence[AssignorChoice]
     group_protocol: Literal["classic", "consumer", "auto"] | GroupProtocol
     server_assignor: str | None
+    pattern_on: Literal["client", "broker"] | PatternOn
     auto_offset_reset: Literal["earliest", "latest", "none"] | ResetRule | timedelta
     enable_auto_commit: bool
     auto_commit_interval: Duration

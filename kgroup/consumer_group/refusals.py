@@ -32,6 +32,11 @@ def refused(settings: ConsumerGroupSettings, api: ApiKey, code: int, said: str) 
             text += f"; {_WAY_OUT}"
         case ErrorCode.UNSUPPORTED_ASSIGNOR:
             text += f"; server_assignor is {settings.server_assignor!r}"
+        case ErrorCode.INVALID_REGULAR_EXPRESSION:
+            text += (
+                "; with pattern_on='broker' a pattern is one of RE2J, which has no look-around and "
+                "no back-references; pattern_on='client' takes those of Python"
+            )
         case ErrorCode.GROUP_MAX_SIZE_REACHED:
             text += (
                 "; it has as many members as group.consumer.max.size allows; close one, wait for "

@@ -38,11 +38,12 @@ def next_said(member: ConsumerGroupMember) -> Said:
     owned = frozenset(member.place_of(claim) for claim in claims)
     said, topics = member.said, member.wishes.topics
     if topics is None:  # on its way out: the farewell says so
-        heard = frozenset[str]() if said is None else said.topics
-        return Said(heard, owned, claims, lists=said is None)
+        heard = Said(frozenset()) if said is None else said
+        return Said(heard.topics, heard.pattern, owned, claims, lists=said is None)
     changed = said is None or said.owned != owned or member.assigned.owes
     return Said(
         topics=topics,
+        pattern=member.wishes.pattern,
         owned=owned,
         claims=claims,
         whole=said is None,
@@ -53,7 +54,9 @@ def next_said(member: ConsumerGroupMember) -> Said:
 def heartbeat(member: ConsumerGroupMember, saying: Said) -> ConsumerGroupHeartbeatRequest:
     """Say what a member is, wants and owns; of a part that the coordinator knows, nothing."""
     settings, whole = member.settings, saying.whole
-    told = not whole and (member.said is None or member.said.topics == saying.topics)
+    heard = member.said
+    named = not whole and (heard is None or heard.topics == saying.topics)
+    matched = not whole and (heard is None or heard.pattern == saying.pattern)
     return ConsumerGroupHeartbeatRequest(
         group_id=settings.group_id,
         member_id=settings.member_id,
@@ -61,7 +64,8 @@ def heartbeat(member: ConsumerGroupMember, saying: Said) -> ConsumerGroupHeartbe
         instance_id=settings.group_instance_id,
         rack_id=settings.client_rack if whole else None,
         rebalance_timeout_ms=round(settings.rebalance_timeout * 1000) if whole else -1,
-        subscribed_topic_names=None if told else tuple(sorted(saying.topics)),
+        subscribed_topic_names=None if named else tuple(sorted(saying.topics)),
+        subscribed_topic_regex=None if matched else saying.pattern,
         server_assignor=settings.server_assignor if whole else None,
         topic_partitions=_rows(saying.owned) if saying.lists else None,
     )

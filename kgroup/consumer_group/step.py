@@ -168,15 +168,17 @@ def _wish(turn: Turn, event: Subscribed | Unsubscribed | CloseRequested) -> Trig
     wishes = turn.member.wishes
     match event:
         case Subscribed():
-            if event.topics == wishes.topics:
+            if (event.topics, event.pattern) == (wishes.topics, wishes.pattern or None):
                 return None
             turn.cause = Cause.SUBSCRIBED if wishes.topics is None else Cause.TOPICS_CHANGED
             polled_at = turn.now if wishes.topics is None else wishes.polled_at
-            turn.put(wishes=replace(wishes, topics=event.topics, polled_at=polled_at))
+            pattern = event.pattern or (None if wishes.pattern is None else "")
+            asked = replace(wishes, topics=event.topics, pattern=pattern)
+            turn.put(wishes=replace(asked, polled_at=polled_at))
             return Trigger.SUBSCRIBED
         case Unsubscribed():
             turn.cause = Cause.UNSUBSCRIBED
-            turn.put(wishes=replace(wishes, topics=None), trouble=None)
+            turn.put(wishes=replace(wishes, topics=None, pattern=None), trouble=None)
             return Trigger.UNSUBSCRIBED
         case CloseRequested():
             turn.cause = Cause.CLOSING

@@ -62,13 +62,20 @@ class Wishes:
 
     Args:
         topics: subscribed topics, None when not subscribed.
+        pattern: what the coordinator matches topics with instead, None without one, "" when there
+            was one before: the coordinator must hear that there is none.
         closing: set once the consumer closes.
         polled_at: instant of the latest poll.
     """
 
     topics: frozenset[str] | None = None
+    pattern: str | None = None
     closing: CloseRequested | None = None
     polled_at: float = 0.0
+
+    def takes(self, topic: str) -> bool:
+        """Tell whether a topic is asked for; what fits a pattern, only the coordinator can say."""
+        return bool(self.pattern) or (self.topics is not None and topic in self.topics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,7 @@ class Said:
 
     Args:
         topics: what is asked for.
+        pattern: likewise.
         owned: what is owned.
         claims: the claims behind it.
         whole: whether the heartbeat says everything.
@@ -84,6 +92,7 @@ class Said:
     """
 
     topics: frozenset[str]
+    pattern: str | None = None
     owned: frozenset[Place] = frozenset()
     claims: frozenset[Claim] = frozenset()
     whole: bool = False
@@ -214,9 +223,7 @@ class ConsumerGroupMember:
 
     def due(self, claim: Claim) -> bool:
         """Tell whether a claim is for what this member may own, and asks for."""
-        place = self.place_of(claim)
-        wanted = self.wishes.topics or frozenset()
-        return place in self.assigned.target and claim.tp.topic in wanted
+        return self.place_of(claim) in self.assigned.target and self.wishes.takes(claim.tp.topic)
 
     def place_of(self, claim: Claim) -> Place:
         """Return what the coordinator calls the partition of a claim."""
@@ -224,11 +231,10 @@ class ConsumerGroupMember:
 
     def takeable(self) -> dict[TopicPartition, bytes]:
         """Return what may be owned and is asked for, as far as its topics have names."""
-        wanted = self.wishes.topics or frozenset()
         found: dict[TopicPartition, bytes] = {}
         for topic_id, number in self.assigned.target:
             name = self.names.get(topic_id)
-            if name is not None and name in wanted:
+            if name is not None and self.wishes.takes(name):
                 found[TopicPartition(name, number)] = topic_id
         return found
 
@@ -285,12 +291,11 @@ class ConsumerGroupMember:
 
     def release_cause(self, claims: tuple[Claim, ...] = ()) -> Cause:
         """Tell why partitions are given up now, some time after that was decided."""
-        topics = self.wishes.topics
         if self.wishes.closing is not None:
             return Cause.CLOSING
-        if topics is None:
+        if self.wishes.topics is None:
             return Cause.UNSUBSCRIBED
-        if claims and not any(claim.tp.topic in topics for claim in claims):
+        if claims and not any(self.wishes.takes(claim.tp.topic) for claim in claims):
             return Cause.TOPICS_CHANGED
         return Cause.GROUP_REBALANCED
 

@@ -33,9 +33,15 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """The application asks for exactly these topics (a pattern is already resolved)."""
+    """The application asks for exactly these topics (a pattern is already resolved).
+
+    Args:
+        topics: names; none with `pattern`.
+        pattern: one that the coordinator resolves, where the protocol has that (KIP-848).
+    """
 
     topics: frozenset[str]
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ class ConsumerGroupBackend:
         cluster: connections, clock and dice; not owned.
         sink: takes the journal's events.
         exclude_internal_topics: whether a pattern leaves out topics of the brokers.
+        pattern_on_broker: whether the coordinator matches patterns.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class ConsumerGroupBackend:
         sink: Sink,
         *,
         exclude_internal_topics: bool = True,
+        pattern_on_broker: bool = False,
     ) -> None:
         self._settings = settings
         self._cluster = cluster
@@ -101,6 +103,8 @@ class ConsumerGroupBackend:
         )
         self._in_hand = InHand(lambda claims: self._conductor.apply(Drained(claims)))
         self._topics = SubscribedTopics(exclude_internal=exclude_internal_topics)
+        self._pattern_on_broker = pattern_on_broker
+        self._pattern: str | None = None
         self._seen: ClusterView | None = None
 
     # -- life ------------------------------------------------------------------------------
@@ -159,7 +163,12 @@ class ConsumerGroupBackend:
     # -- what is asked for -----------------------------------------------------------------
 
     def subscribe(self, subscription: Subscription | None) -> None:
-        """Ask for topics or a pattern; None gives everything up."""
+        """Ask for topics or a pattern; None gives everything up.
+
+        Raises:
+            UnsupportedError: the coordinator is to match a pattern, and names to be left out.
+        """
+        self._pattern = self._for_coordinator(subscription)
         self._topics.ask(subscription)
         if subscription is None:
             self._conductor.apply(Unsubscribed())
@@ -169,6 +178,13 @@ class ConsumerGroupBackend:
             self._cluster.invalidate()
         self._cluster.watch(to_watch(subscription))
         self._resolve(self._cluster.view)
+
+    def _for_coordinator(self, subscription: Subscription | None) -> str | None:
+        if subscription is None or not self._pattern_on_broker:
+            return None
+        if subscription.exclude is not None:
+            raise UnsupportedError("pattern_on='broker' leaves out no names: exclude has no effect")
+        return subscription.pattern
 
     def enforce_rebalance(self, reason: str) -> None:
         """Refuse: there are no rounds, and the coordinator divides when it wants to.
@@ -314,6 +330,9 @@ class ConsumerGroupBackend:
                 if topic.topic_id is not None
             }
             self._conductor.apply(TopicsNamed(MappingProxyType(ids)))
+        if self._pattern is not None:
+            self._conductor.apply(Subscribed(frozenset(), self._pattern))
+            return
         topics = self._topics.among(view)
         if topics is not None:
             self._conductor.apply(Subscribed(topics))

@@ -19,7 +19,7 @@ from aiokafka.errors import UnsupportedSaslMechanismError
 from kgroup.compat.aiokafka.assignors import DEFAULT
 from kgroup.errors import UnsupportedError
 
-__all__ = ["DEFAULTS", "KEYWORDS", "check_names", "options_of", "refusal"]
+__all__ = ["DEFAULTS", "EXTRAS", "KEYWORDS", "check_names", "options_of", "refusal"]
 
 DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
     {
@@ -65,6 +65,11 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
 )
 """Every keyword of aiokafka's constructor -> its default."""
 
+EXTRAS: Final[Mapping[str, Any]] = MappingProxyType(
+    {"group_protocol": "classic", "server_assignor": None}
+)
+"""Keywords that aiokafka does not have -> their defaults, with which all is as it is there."""
+
 _ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "assignors": "partition_assignment_strategy",
@@ -90,7 +95,7 @@ def check_names(names: Iterable[str]) -> None:
         TypeError: as Python's own, with the nearest keyword that is one.
     """
     for name in names:
-        if name not in DEFAULTS:
+        if name not in DEFAULTS and name not in EXTRAS:
             near = _nearest(name)
             hint = f"; did you mean {near!r}?" if near else ""
             raise TypeError(f"AIOKafkaConsumer got an unexpected keyword argument {name!r}{hint}")

@@ -25,8 +25,9 @@ from aiokafka.errors import (
 
 from kgroup import ConfigError, ConsumerConfig
 from kgroup.compat.aiokafka import assignors, keywords
-from kgroup.compat.aiokafka.keywords import DEFAULTS, check_names
+from kgroup.compat.aiokafka.keywords import DEFAULTS, EXTRAS, check_names
 from kgroup.compat.aiokafka.records import Deserializers, sizing
+from kgroup.compat.protocols import check_protocol, without_moved
 from kgroup.values import dataclass
 
 __all__ = ["Facade", "Options", "read"]
@@ -109,7 +110,7 @@ def read(keywords: Mapping[str, object]) -> Options:
         UnsupportedSaslMechanismError: GSSAPI is asked for.
     """
     check_names(keywords)
-    given: Mapping[str, Any] = {**DEFAULTS, **keywords}
+    given: Mapping[str, Any] = {**DEFAULTS, **EXTRAS, **keywords}
     _warn_of_deprecated(given)
     given = {**given, **{name: _name(given[name]) for name in _NAMES}}
     _milliseconds("consumer_timeout_ms", given["consumer_timeout_ms"])
@@ -155,8 +156,11 @@ def _config(given: Mapping[str, Any]) -> ConsumerConfig:
         or assignors.adapted(assignors.DEFAULT),
         "allow_auto_create_topics": True,
         "exclude_internal_topics": bool(given["exclude_internal_topics"]),
+        **{name: given[name] for name in EXTRAS},
     }
     try:
+        check_protocol(given["group_protocol"])
+        without_moved(options, given, DEFAULTS)
         return ConsumerConfig(**options)
     except ConfigError as error:
         name = _THEIR_NAMES.get(error.option, error.option)

@@ -20,6 +20,7 @@ from kafka.version import __version__
 
 __all__ = [
     "DEFAULTS",
+    "EXTRAS",
     "MOST_RECORDS",
     "check_honoured",
     "check_names",
@@ -111,6 +112,11 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
 )
 """Key -> what kafka-python has by default; `kafka_client` is a class there that is not borrowed."""
 
+EXTRAS: Final[Mapping[str, Any]] = MappingProxyType(
+    {"group_protocol": "classic", "server_assignor": None}
+)
+"""Keys that kafka-python does not have -> their defaults, with which all is as it is there."""
+
 _FIXED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "client_dns_lookup": "every address of a name is tried",
@@ -139,7 +145,7 @@ def check_names(given: Mapping[str, object]) -> None:
     Raises:
         KafkaConfigurationError: with the known key that is most like each.
     """
-    unknown = sorted(set(given) - set(DEFAULTS))
+    unknown = sorted(set(given) - set(DEFAULTS) - set(EXTRAS))
     if not unknown:
         return
     noted = []

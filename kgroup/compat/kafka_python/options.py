@@ -18,7 +18,8 @@ from kafka.errors import KafkaConfigurationError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from kgroup.compat.kafka_python import assignors, keywords
-from kgroup.compat.kafka_python.keywords import DEFAULTS, check_honoured, check_names
+from kgroup.compat.kafka_python.keywords import DEFAULTS, EXTRAS, check_honoured, check_names
+from kgroup.compat.protocols import check_protocol, without_moved
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
 from kgroup.values import dataclass
@@ -72,6 +73,7 @@ def read(configs: Mapping[str, object]) -> Options:
     """
     check_names(configs)
     given: dict[str, Any] = {**DEFAULTS, **configs}
+    extras = {name: given.pop(name, default) for name, default in EXTRAS.items()}
     check_honoured(given)
     given["auto_offset_reset"] = _reset(given["auto_offset_reset"])
     given["partition_assignment_strategy"] = _strategy(given)
@@ -89,9 +91,12 @@ def read(configs: Mapping[str, object]) -> Options:
         "assignors": assignors.adapted(given["partition_assignment_strategy"]),
         "allow_auto_create_topics": bool(given["allow_auto_create_topics"]),
         "exclude_internal_topics": bool(given["exclude_internal_topics"]),
+        **extras,
     }
     try:
-        eager = assignors.is_eager(given["partition_assignment_strategy"])
+        check_protocol(extras["group_protocol"])
+        moved = without_moved(options, given, DEFAULTS)
+        eager = not moved and assignors.is_eager(given["partition_assignment_strategy"])
         return Options(ConsumerConfig(**options), given, eager)
     except ConfigError as error:
         name = _THEIR_NAMES.get(error.option, error.option)

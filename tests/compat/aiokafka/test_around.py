@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaProducer
 
 from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.testing import InProcessBroker
-from tests.compat.aiokafka.ground import A, broker_with, fill, made
+from tests.compat.aiokafka.ground import A, broker_with, fill, made, started
 
 _COUNT = 20
 
@@ -53,3 +53,13 @@ async def test_a_topic_that_comes_while_start_waits_is_read_from_before_its_firs
     fill(broker, A, 1)
     assert (await asyncio.wait_for(reading, 5)).offset == 0
     await consumer.stop()
+
+
+@pytest.mark.anyio
+async def test_a_drop_in_reads_and_commits_in_a_group_of_the_newer_protocol() -> None:
+    broker = broker_with(3, t=1)
+    async with started(broker, "t", group_protocol="consumer") as consumer:
+        assert [(await consumer.getone()).offset for _ in range(3)] == [0, 1, 2]
+        await consumer.commit()
+        assert broker.group("g").view().protocol == "uniform"
+        assert broker.group("g").committed == {("t", 0): 3}
