@@ -1,0 +1,100 @@
+"""A live group moves from the classic protocol to KIP-848 and back, member by member, under load.
+
+While it lasts the group has members of both kinds: the coordinator assigns to all of them, and
+nobody of the classic ones leads. The audit judges the logs of all members together.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.admin.groups import group_lag
+from kgroup.net.cluster import Cluster
+from kgroup.net.group_description import GroupType, describe_group
+from kgroup.net.ports import system_ports
+from kgroup.net.settings import NetSettings
+from kgroup.testing.kafka import RealKafka
+from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.types import MemberState
+from tests.real.consumer_groups import CONSUMER, tune
+from tests.real.ground import eventually, lay_ground
+from tests.real.members import FAST, Group, group_on
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.no_stand_in("its groups have members of one protocol"),
+]
+
+CLASSIC: dict[str, Any] = {
+    name: FAST[name] for name in ("session_timeout", "heartbeat_interval")
+} | {"group_protocol": "classic"}
+
+
+async def all_shared(group: Group) -> None:
+    """Wait until all members are stable and have everything between them, as even as can be."""
+    least = group.ground.partitions // len(group.members)
+
+    def is_so() -> bool:
+        owned = [member.owned for member in group.members]
+        return (
+            sum(map(len, owned)) == group.ground.partitions
+            and frozenset().union(*owned) == group.ground.all_partitions
+            and min(map(len, owned)) >= least
+            and all(member.is_in(MemberState.STABLE) for member in group.members)
+        )
+
+    try:
+        await eventually(is_so, "the group shares everything")
+    except TimeoutError as error:
+        states = [f"{m.label}: {m.consumer.membership} {m.failure}" for m in group.members]
+        error.add_note("\n".join(states))
+        raise
+
+
+async def kind_of(kafka: RealKafka, group: str) -> GroupType:
+    """Ask which protocol a group speaks, and that its lag can be told while it is mixed."""
+    settings = NetSettings(bootstrap=tuple(parse_bootstrap(kafka.bootstrap)), client_id="admin")
+    cluster = Cluster(settings, system_ports())
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(cluster.run)
+        await cluster.bootstrap(10.0)
+        found = await describe_group(cluster, group, timeout=10.0)
+        lag = await group_lag(cluster, group, timeout=10.0)
+        owners = {row.owner.member_id for row in lag.partitions if row.owner is not None}
+        assert owners == {member.member_id for member in found.members or ()}
+        tasks.cancel_scope.cancel()
+    return found.group_type
+
+
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+async def test_a_live_group_moves_to_the_other_protocol_and_back(
+    kafka: RealKafka, tmp_path: Path, assignor: str
+) -> None:
+    ground = await lay_ground(kafka, 6)
+    async with group_on(ground, tmp_path) as group:
+        tune(kafka, group.name)
+        classic = {**CLASSIC, "assignors": (assignor,)}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ground.stream)
+            for label in ("old-1", "old-2"):
+                await group.join(label, **classic)
+            await all_shared(group)
+            read = [*group.members]
+            for label in ("new-1", "new-2"):
+                await group.leave(group.members[0])
+                read.append(await group.join(label, **CONSUMER))
+                await all_shared(group)
+                assert await kind_of(kafka, group.name) is GroupType.CONSUMER
+            for label in ("back-1", "back-2"):
+                await group.leave(group.members[0])
+                read.append(await group.join(label, **classic))
+                await all_shared(group)
+            assert await kind_of(kafka, group.name) is GroupType.CLASSIC
+            tasks.cancel_scope.cancel()
+        await ground.stored()
+        await group.all_read(*read)
+    verdict = await group.verdict()
+    assert (verdict.total.lost, verdict.total.two_owners) == (0, 0)
+    assert [each.failure for each in read] == [None] * len(read)
