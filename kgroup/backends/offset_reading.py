@@ -71,16 +71,14 @@ async def read_committed_offsets(
     """
     if not partitions:
         return {}
-    group_id = asker.group_id
     backoff = Backoff(cluster.settings.retry_backoff, cluster.settings.retry_backoff_max)
     dice = cluster.ports.dice_for(f"OFFSET_FETCH of {partitions[0]}")
-    last = "no coordinator was found"
-    moved = 0
+    last, moved = "no coordinator was found", 0
 
     async def ask() -> Mapping[TopicPartition, OffsetAndMetadata | None] | None:
         nonlocal last, moved
         node_id, moved = await coordinator(moved), 0
-        request = _request(group_id, partitions, asker.identity())
+        request = _request(asker.group_id, partitions, asker.identity())
         try:
             answer = await cluster.send(
                 node_id, request, lane=Lane.CONTROL, timeout=_REQUEST_TIMEOUT
@@ -88,8 +86,8 @@ async def read_committed_offsets(
         except (TransportError, TimeoutError) as error:
             last = str(error)
             return None
-        moved = _moved(answer, group_id)
-        found = None if moved else _read(answer, group_id, partitions)
+        moved = _moved(answer, asker.group_id)
+        found = None if moved else _read(answer, asker.group_id, partitions)
         last = f"node {node_id} could not tell, or not about all of them"
         if found is None or (whole and any(tp not in found for tp in partitions)):
             return None
@@ -100,7 +98,7 @@ async def read_committed_offsets(
             backoff = backoff.failed()
             await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
         return found
-    what = f"committed offsets of group {group_id!r}"
+    what = f"committed offsets of group {asker.group_id!r}"
     raise TimeoutError(f"{what}: not known within {timeout:g} s; {last}")
 
 
