@@ -33,6 +33,7 @@ __all__ = [
     "OffsetAndTimestamp",
     "OwnershipChange",
     "PartitionOutcome",
+    "PatternOn",
     "RebalanceProtocol",
     "Subscription",
     "TopicPartition",

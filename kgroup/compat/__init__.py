@@ -9,5 +9,6 @@ records, listener classes, assignor classes and the version.
 - `aiokafka`: aiokafka's consumer on kgroup: change one import, keep the program
 - `kafka_python`: Change one import: `from kgroup.compat.kafka_python import KafkaConsumer`
 - `pins`: Which versions of another client a facade can stand in for
+- `protocols`: The group protocol as an extra keyword of the drop-ins
 - `raising`: Raising an error of ours as another client's
 """
