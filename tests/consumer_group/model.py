@@ -58,6 +58,17 @@ class Coordinator:
         if self.epoch > self.target_epoch and now >= self.assigned_at + 1.0:
             self._assign(now)
 
+    def begin_sessions(self, now: float) -> None:
+        """Begin every session anew, as a coordinator that has taken over does."""
+        for known in self.members.values():
+            known.expires_at = now + self.session
+            if known.revoking:
+                known.revoke_by = now + known.rebalance
+
+    def expel(self, member_id: str) -> None:
+        """Remove a member as an administrator does."""
+        self._remove(member_id)
+
     def _remove(self, member_id: str) -> None:
         del self.members[member_id]
         self.target.pop(member_id, None)
@@ -85,11 +96,11 @@ class Coordinator:
         known = self.members.get(member_id)
         if epoch < 0:
             if known is None:
-                return _refused(ErrorCode.UNKNOWN_MEMBER_ID)
+                return refused(ErrorCode.UNKNOWN_MEMBER_ID)
             self._remove(member_id)
             return _said(member_id, epoch, 0.0, None)
         if known is None and epoch:
-            return _refused(ErrorCode.UNKNOWN_MEMBER_ID)
+            return refused(ErrorCode.UNKNOWN_MEMBER_ID)
         owned = _places(request)
         if known is None:
             topics = frozenset(request.subscribed_topic_names or ())
@@ -99,7 +110,7 @@ class Coordinator:
             if len(self.members) == 1:
                 self._assign(now)
         elif epoch and self._fences(known, epoch, owned):
-            return _refused(ErrorCode.FENCED_MEMBER_EPOCH)
+            return refused(ErrorCode.FENCED_MEMBER_EPOCH)
         if request.subscribed_topic_names is not None:
             topics = frozenset(request.subscribed_topic_names)
             if topics != known.topics:
@@ -172,5 +183,6 @@ def _said(
     )
 
 
-def _refused(code: ErrorCode) -> ConsumerGroupHeartbeatResponse:
+def refused(code: ErrorCode) -> ConsumerGroupHeartbeatResponse:
+    """Return an answer that is an error."""
     return ConsumerGroupHeartbeatResponse(error_code=code, member_epoch=0, heartbeat_interval_ms=0)
