@@ -240,7 +240,7 @@ def jam(_: Scene, wires: Wires) -> None:
 
 
 @pytest.mark.parametrize("die", [refuse, fall_silent, jam])
-@pytest.mark.parametrize("state", MemberState, ids=lambda state: state.name)
+@pytest.mark.parametrize("state", FACTS, ids=lambda state: state.name)
 async def test_close_is_bounded_in_every_state_with_every_broker_dead(
     state: MemberState, die: Callable[[Scene, Wires], None]
 ) -> None:
