@@ -102,7 +102,15 @@ def test_help_says_of_every_verb_what_the_verb_says_of_itself(
     for verb in grouped:
         assert main([verb, "--help"]) == 0
         assert f" {listed[verb]}" in capsys.readouterr().out
-    assert set(listed) - grouped == {"broker", "groups", "topics", "assignors", "marshal", "spark"}
+    assert set(listed) - grouped == {
+        "bench",
+        "broker",
+        "groups",
+        "topics",
+        "assignors",
+        "marshal",
+        "spark",
+    }
 
 
 def test_status_without_a_broker_says_how_to_start_one(
