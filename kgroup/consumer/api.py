@@ -554,6 +554,11 @@ class GroupCalls(Life):
 
     # -- views -----------------------------------------------------------------------------
 
+    @property
+    def config(self) -> ConsumerConfig:
+        """All options, those that were given and the defaults."""
+        return self._config
+
     def assignment(self) -> frozenset[TopicPartition]:
         """Return every partition owned now."""
         return frozenset() if self._parts is None else self._parts.delivery.owned.partitions
@@ -634,6 +639,11 @@ class GroupCalls(Life):
     def rebalances(self) -> int:
         """How many rounds this member has completed since the consumer was entered."""
         return 0 if self._parts is None else self.membership.rebalances
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closing, or closed."""
+        return self._parts is not None and self._parts.gate.closed
 
     @property
     def failure(self) -> Exception | None:

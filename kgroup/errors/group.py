@@ -95,6 +95,23 @@ class NotOwnedError(KGroupError):
         self.partitions: tuple[TopicPartition, ...] = tuple(partitions)
 
 
+class FencedWriteError(KGroupError):
+    """A store refused a write: another owner of the partition came later. Nothing was written.
+
+    Args:
+        tp: the partition.
+        epoch: number of the owner that was refused.
+        present: number of the owner that the store knows, None when it knows none.
+    """
+
+    def __init__(self, tp: TopicPartition, epoch: int, present: int | None) -> None:
+        known = "nobody" if present is None else f"owner {present}"
+        super().__init__(f"{tp}: the store refuses owner {epoch}; the partition has {known}")
+        self.tp = tp
+        self.epoch = epoch
+        self.present = present
+
+
 class CommitFailedError(KGroupError):
     """Some partitions of a commit were refused, or their outcome is not known.
 

@@ -383,6 +383,11 @@ class GroupCalls(Life[K, V]):
 
     # -- views -----------------------------------------------------------------------------
 
+    @property
+    def config(self) -> ConsumerConfig:
+        """All options, those that were given and the defaults."""
+        return self._native.config
+
     def assignment(self) -> frozenset[TopicPartition]:
         """Return every partition owned now."""
         return self._view(self._native.assignment)
@@ -436,6 +441,11 @@ class GroupCalls(Life[K, V]):
     def rebalances(self) -> int:
         """How many rounds this member has completed since the consumer was entered."""
         return self._native.rebalances
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closing, or closed."""
+        return self._native.closed
 
     @property
     def failure(self) -> Exception | None:

@@ -160,6 +160,15 @@ async def test_after_closing_calls_say_so() -> None:
         assert stage.consumer.assignment() == frozenset()
 
 
+async def test_it_says_its_options_and_when_it_is_closed() -> None:
+    stage = staged(Shelf(t=1), "t", max_poll_interval=77.0)
+    assert stage.consumer.config.max_poll_interval == 77.0
+    assert not stage.consumer.closed
+    async with stage.consumer:
+        assert not stage.consumer.closed
+    assert stage.consumer.closed
+
+
 async def test_a_consumer_is_entered_once() -> None:
     async with entered(Shelf(t=1)) as stage:
         with pytest.raises(IllegalStateError):

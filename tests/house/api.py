@@ -25,6 +25,7 @@ PUBLIC = (
     "kgroup.config",
     "kgroup.errors",
     "kgroup.journal",
+    "kgroup.processing",
     "kgroup.sync",
     "kgroup.testing",
     "kgroup.testing.kafka",

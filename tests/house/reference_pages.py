@@ -80,6 +80,35 @@ _LISTENER: Final = (
     "types.Claim",
 )
 
+_PROCESSING: Final = (
+    "processing.processor.Processor",
+    "processing.processor.Drain",
+    *(
+        f"processing.choices.{name}"
+        for name in (
+            "AtLeastOnce",
+            "AutoCommit",
+            "InParallel",
+            "AtMostOnce",
+            "EffectivelyOnce",
+            "Per",
+            "Order",
+            "Raise",
+            "Wait",
+            "Evict",
+            "Relinquish",
+            "Requeue",
+            "DeadLetter",
+        )
+    ),
+    "processing.sqlite.SqliteStore",
+    "processing.postgres.PostgresStore",
+    "processing.store.Store",
+    "processing.store.Hold",
+    "processing.reports.Report",
+    "processing.reports.ReportKind",
+)
+
 _ASSIGNORS: Final = (
     "assignors.api.Assignor",
     "assignors.api.UserDataAssignor",
@@ -284,6 +313,7 @@ _CONTENTS: Final[Mapping[str, tuple[str, Callable[[], str]]]] = MappingProxyType
         "listener.md": ("The listener", partial(_each, *_LISTENER)),
         "types.md": ("Types", _types),
         "errors.md": ("Errors", _errors),
+        "processing.md": ("Processing records", partial(_each, *_PROCESSING)),
         "marshal.md": ("Marshal groups from outside", partial(_each, *_MARSHAL)),
         "assignors.md": ("Assignors", partial(_each, *_ASSIGNORS, *_CONFORMANCE, *_BUILT_IN)),
         "testing.md": ("A Kafka for tests", _testing),

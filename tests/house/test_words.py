@@ -22,6 +22,11 @@ NEWER = {
     DOCS / "adr" / "0019-measured-by-processes-that-speak-lines.md",
     DOCS / "benchmarks.md",
     DOCS / "verify-a-table.md",
+    DOCS / "processing.md",
+    DOCS / "semantics.md",
+    DOCS / "stuck-records.md",
+    DOCS / "stores.md",
+    DOCS / "adr" / "0018-a-room-for-processing.md",
 }
 """Pages of their own about what came after the budget was set."""
 

@@ -1,0 +1,287 @@
+"""Processors on a real broker: what a death at each line repeats or loses; zombies and the store;
+the five strategies for a record that cannot finish.
+"""
+
+import signal
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup import Consumer, Record
+from kgroup.processing import (
+    DeadLetter,
+    Evict,
+    Processor,
+    Relinquish,
+    Report,
+    ReportKind,
+    Requeue,
+    Strategy,
+    Wait,
+)
+from kgroup.processing.verdicts import ATTEMPTS, CAUSE, ORIGIN
+from kgroup.testing.kafka import RealKafka, create_topic
+from tests.real.ground import Ground, committed, eventually, fresh, lay_ground
+from tests.real.handling import life
+from tests.real.members import FAST
+
+pytestmark = pytest.mark.real
+
+RECORDS = 10
+PATIENCE = 60.0
+
+DEATHS: list[tuple[str, tuple[str, int], list[int], list[int]]] = [
+    ("auto", ("end", 7), [0, 1, 2, 3, 4, 5, 6, 7], []),
+    ("batch", ("begin", 7), [5, 6], []),
+    ("batch", ("end", 7), [5, 6, 7], []),
+    ("record", ("begin", 7), [], []),
+    ("record", ("end", 7), [7], []),
+    ("most", ("begin", 7), [], [7]),
+    ("most", ("end", 7), [], []),
+    ("parallel", ("begin", 7), [], []),
+    ("parallel", ("end", 7), [7], []),
+    ("store", ("begin", 7), [], []),
+    ("store", ("end", 7), [], []),
+]
+"""Semantics, the line at which the process dies, what is repeated then, what is lost."""
+
+
+def options_of(kafka: RealKafka, group: str, client_id: str, **more: Any) -> dict[str, Any]:
+    fixed = {"bootstrap_servers": kafka.bootstrap, "group_id": group, "client_id": client_id}
+    return {**FAST, **fixed, "enable_auto_commit": False, **more}
+
+
+def bills(folder: Path) -> list[int]:
+    """Return what is in the store."""
+    with sqlite3.connect(folder / "bills.db") as db:
+        found = [row[0] for row in db.execute("SELECT number FROM bills ORDER BY rowid")]
+    db.close()
+    return found
+
+
+async def all_committed(kafka: RealKafka, group: str, count: int = RECORDS) -> None:
+    """Wait until so much of partition 0 is committed."""
+    with anyio.fail_after(PATIENCE):
+        while True:
+            found = await anyio.to_thread.run_sync(committed, kafka, group)
+            if found.get(0) == count:
+                return
+            await anyio.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("semantics", "kill", "repeated", "lost"),
+    DEATHS,
+    ids=[f"{each[0]}-dies_at_{each[1][0]}" for each in DEATHS],
+)
+async def test_what_a_death_at_this_line_repeats_and_loses(
+    kafka: RealKafka,
+    tmp_path: Path,
+    anyio_backend_name: str,
+    semantics: str,
+    kill: tuple[str, int],
+    repeated: list[int],
+    lost: list[int],
+) -> None:
+    ground, group = await lay_ground(kafka, 1), fresh("group")
+    await ground.fill_in_one_batch(RECORDS)
+    auto = {"enable_auto_commit": semantics == "auto", "max_poll_records": 5}
+    # Within the first life nothing is committed by the clock.
+    first = options_of(kafka, group, "first", auto_commit_interval=300.0, **auto)
+    async with life(
+        ground.topic, tmp_path, anyio_backend_name, semantics=semantics, kill=kill, **first
+    ) as one:
+        assert await one.ended() == -signal.SIGKILL
+    second = options_of(kafka, group, "second", **auto)
+    async with life(
+        ground.topic, tmp_path, anyio_backend_name, semantics=semantics, **second
+    ) as two:
+        await all_committed(kafka, group)
+        two.send(signal.SIGTERM)
+        assert await two.ended() == 0
+    if semantics == "store":
+        assert bills(tmp_path) == list(range(RECORDS))
+        return
+    before, after = one.lines("end"), two.lines("end")
+    assert sorted(set(before) & set(after)) == repeated
+    assert sorted(set(range(RECORDS)) - set(before) - set(after)) == lost
+
+
+# -- zombies ---------------------------------------------------------------------------------------
+
+
+async def test_a_process_that_was_frozen_writes_nothing_when_it_wakes(
+    kafka: RealKafka, tmp_path: Path, anyio_backend_name: str
+) -> None:
+    ground, group = await lay_ground(kafka, 1), fresh("group")
+    await ground.fill(RECORDS)
+    zombie_options = options_of(kafka, group, "zombie")
+    heir_options = options_of(kafka, group, "heir")
+    place = ground.topic, tmp_path, anyio_backend_name
+    async with life(*place, semantics="store", waits_at=7, **zombie_options) as zombie:
+        await eventually(lambda: zombie.lines("ready"), "it stands at 7", timeout=PATIENCE)
+        zombie.send(signal.SIGSTOP)
+        async with life(*place, semantics="store", **heir_options) as heir:
+            await eventually(lambda: 9 in heir.lines("end"), "others go on", timeout=PATIENCE)
+            (tmp_path / "go").touch()
+            zombie.send(signal.SIGCONT)
+            await eventually(lambda: zombie.lines("fenced"), "it is refused", timeout=PATIENCE)
+            assert zombie.lines("fenced") == [7]
+            heir.send(signal.SIGTERM)
+            assert await heir.ended() == 0
+    assert bills(tmp_path) == list(range(RECORDS))
+
+
+async def test_the_older_of_two_twins_writes_nothing_more(
+    kafka: RealKafka, tmp_path: Path, anyio_backend_name: str
+) -> None:
+    """Both have one generation: only the store can tell which is the later owner."""
+    ground, group = await lay_ground(kafka, 1), fresh("group")
+    await ground.fill(RECORDS)
+    place = ground.topic, tmp_path, anyio_backend_name
+    older_options = options_of(kafka, group, "older", group_instance_id="one")
+    younger_options = options_of(kafka, group, "younger", group_instance_id="one")
+    async with life(*place, semantics="store", waits_at=7, **older_options) as older:
+        await eventually(lambda: older.lines("ready"), "it stands at 7", timeout=PATIENCE)
+        async with life(*place, semantics="store", **younger_options) as younger:
+            await eventually(
+                lambda: 9 in younger.lines("end"), "the twin goes on", timeout=PATIENCE
+            )
+            (tmp_path / "go").touch()
+            await eventually(lambda: older.lines("fenced"), "it is refused", timeout=PATIENCE)
+            younger.send(signal.SIGTERM)
+            assert await younger.ended() == 0
+        assert await older.ended() != 0  # its group has fenced it, too
+    assert bills(tmp_path) == list(range(RECORDS))
+
+
+# -- records that cannot finish --------------------------------------------------------------------
+
+
+class Failing:
+    """A handler that fails at one record of partition 0, so often."""
+
+    def __init__(self, value: bytes, times: int = 10**6) -> None:
+        self.value, self.times, self.tries = value, times, 0
+        self.done: list[bytes] = []
+
+    async def __call__(self, record: Record[Any, Any]) -> None:
+        if record.value == self.value and self.tries < self.times:
+            self.tries += 1
+            raise ValueError("no such bill")
+        self.done.append(record.value)
+
+
+@asynccontextmanager
+async def processing(
+    ground: Ground,
+    handler: Callable[..., Awaitable[None]],
+    stuck: Strategy,
+    **options: Any,
+) -> AsyncIterator[list[Report]]:
+    """Have a processor at work for one block."""
+    reports: list[Report] = []
+    async with Consumer(ground.topic, **options) as consumer, anyio.create_task_group() as tasks:
+        processor = Processor(consumer, handler, stuck=stuck)
+        processor.hear(reports.append)
+        tasks.start_soon(processor.run)
+        yield reports
+        processor.stop()
+
+
+def values(ground: Ground, *offsets: int, partition: int = 0) -> set[bytes]:
+    return {f"{ground.topic}-{partition}@{offset}".encode() for offset in offsets}
+
+
+async def test_wait_holds_up_only_its_partition(kafka: RealKafka) -> None:
+    ground, group = await lay_ground(kafka, 2), fresh("group")
+    await ground.fill(5)
+    failing = Failing(f"{ground.topic}-0@2".encode(), times=4)
+    options = options_of(kafka, group, "one")
+    async with processing(ground, failing, Wait(pause=1.0), **options) as reports:
+        other = values(ground, *range(5), partition=1)
+        await eventually(lambda: other <= set(failing.done), "the other one flows")
+        await eventually(lambda: len(failing.done) == 10, "all is done", timeout=PATIENCE)
+        assert [each.attempt for each in reports] == [1, 2, 3, 4]
+    assert len(set(failing.done)) == 10
+
+
+async def test_evict_gives_everything_to_others(kafka: RealKafka) -> None:
+    ground, group = await lay_ground(kafka, 1), fresh("group")
+    await ground.fill(5)
+    release = anyio.Event()
+    failing, heir = Failing(b""), Failing(b"")
+
+    async def hangs(record: Record[Any, Any]) -> None:
+        if record.offset == 2 and not release.is_set():
+            await release.wait()
+        await failing(record)
+
+    one, two = (options_of(kafka, group, name) for name in ("one", "two"))
+    async with processing(ground, hangs, Evict(), **one) as reports:
+        await eventually(lambda: len(failing.done) == 2, "it hangs")
+        async with processing(ground, heir, Wait(), **two):
+            wanted = values(ground, 2, 3, 4)
+            await eventually(lambda: wanted <= set(heir.done), "others go on", timeout=PATIENCE)
+            release.set()
+            await eventually(lambda: reports, "it is told")
+            assert [each.kind for each in reports] == [ReportKind.LATE]
+
+
+async def test_relinquish_gives_everything_to_others_at_once(kafka: RealKafka) -> None:
+    ground, group = await lay_ground(kafka, 1), fresh("group")
+    await ground.fill(5)
+    failing, heir = Failing(f"{ground.topic}-0@2".encode()), Failing(b"")
+    one, two = (options_of(kafka, group, name) for name in ("one", "two"))
+    async with processing(ground, failing, Relinquish(2.0, away=300.0), **one):
+        await eventually(lambda: failing.tries, "it fails")
+        async with processing(ground, heir, Wait(), **two):
+            wanted = values(ground, 2, 3, 4)
+            await eventually(lambda: set(heir.done) == wanted, "others go on", timeout=PATIENCE)
+    assert set(failing.done) == values(ground, 0, 1)
+
+
+async def test_requeue_then_dead_letter(kafka: RealKafka) -> None:
+    ground, group, dead = await lay_ground(kafka, 1), fresh("group"), fresh("dead")
+    await anyio.to_thread.run_sync(create_topic, kafka.bootstrap, dead, 1)
+    await ground.fill(5)
+    failing = Failing(f"{ground.topic}-0@2".encode())
+    stuck = Requeue(2.0, dead, attempts=2)
+    async with processing(ground, failing, stuck, **options_of(kafka, group, "one")) as reports:
+        await all_committed(kafka, group, 6)
+        kinds = [each.kind for each in reports if each.kind is not ReportKind.FAILED]
+        assert kinds == [ReportKind.REQUEUED, ReportKind.DEAD_LETTERED]
+    assert set(failing.done) == values(ground, 0, 1, 3, 4)
+    letter = await read_one(kafka, dead)
+    headers = dict(letter.headers)
+    assert letter.value == failing.value
+    assert headers[ATTEMPTS] == b"2"
+    assert headers[ORIGIN] == f"{ground.topic}-0@2".encode()
+    assert headers[CAUSE] == b"ValueError: no such bill"
+
+
+async def test_a_dead_letter_is_in_the_other_topic_before_the_record_is_committed(
+    kafka: RealKafka,
+) -> None:
+    ground, group, dead = await lay_ground(kafka, 1), fresh("group"), fresh("dead")
+    await anyio.to_thread.run_sync(create_topic, kafka.bootstrap, dead, 1)
+    await ground.fill(5)
+    failing = Failing(f"{ground.topic}-0@2".encode())
+    stuck = DeadLetter(dead, attempts=2)
+    async with processing(ground, failing, stuck, **options_of(kafka, group, "one")):
+        await all_committed(kafka, group, 5)
+    assert (await read_one(kafka, dead)).value == failing.value
+    assert failing.tries == 2
+
+
+async def read_one(kafka: RealKafka, topic: str) -> Record[Any, Any]:
+    """Return the first record of a topic."""
+    options = {"bootstrap_servers": kafka.bootstrap, "auto_offset_reset": "earliest"}
+    async with Consumer(**options) as consumer:
+        consumer.follow(topic)
+        return await consumer.getone(timeout=PATIENCE)
