@@ -122,11 +122,11 @@ class Letters:
         listing = await list_groups(self._cluster, timeout=timeout)
         others = [each for each in listing.groups if each.group_id != self._config.group_id]
         ask = len(others) <= _MOST_GROUPS
-        found = []
-        for group in others:
-            if _subscribes(group, topics) or (ask and await self._has_offsets(group, topics)):
-                found.append(group.group_id)
-        return found
+        return [
+            group.group_id
+            for group in others
+            if _subscribes(group, topics) or (ask and await self._has_offsets(group, topics))
+        ]
 
     async def _has_offsets(self, group: GroupDescription, topics: Collection[str]) -> bool:
         assert self._cluster is not None

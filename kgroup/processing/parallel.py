@@ -5,17 +5,18 @@ that one commit of a partition is under way at a time, so that a fast handler co
 than a slow one.
 Never: begins a record while one in front of it in its lane has not ended.
 
-1. Records are put into lanes: of their key, of the partition, or each into its own. 2. A lane has a
-task while records are in it. 3. When one ends, the prefix and what is done beyond it are committed,
-or noted for the commit after the one that is under way.
+1. Records are put into lanes: of their key, of the partition, or each into its own. 2. The record
+in front of a lane gets its turn. 3. When it ends, the prefix and what is done beyond it are
+committed, or noted for the commit after the one that is under way; the lane goes behind the others.
 """
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from kgroup.consumer import Batch, Record
 from kgroup.errors import ClosedError, DeserializationError, NotOwnedError
@@ -23,8 +24,40 @@ from kgroup.processing.choices import InParallel, Order
 from kgroup.processing.gaps import Gaps, Runs, is_in, read_runs, write_runs
 from kgroup.processing.reports import Report, ReportKind
 from kgroup.processing.serial import Tools
+from kgroup.processing.shop import Shop
 from kgroup.processing.trying import FINISHED, Ending, Unit
 from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata
+
+
+class Crew:
+    """So many records at a time, of all partitions, in the order in which they came.
+
+    Tasks that wait for a permit would come in any order: on trio the last records go first.
+
+    Args:
+        shop: starts tasks.
+        lanes: most records in work.
+    """
+
+    def __init__(self, shop: Shop, lanes: int) -> None:
+        self._shop = shop
+        self._free = lanes
+        self._turns: deque[Callable[[], Awaitable[None]]] = deque()
+
+    def add(self, turn: Callable[[], Awaitable[None]]) -> None:
+        """Have a record handled when its turn comes."""
+        self._turns.append(turn)
+        if self._free:
+            self._free -= 1
+            self._shop.start(self._work)
+
+    async def _work(self) -> None:
+        try:
+            while self._turns:
+                await self._turns.popleft()()
+                await anyio.lowlevel.checkpoint()  # a handler need not await anything
+        finally:
+            self._free += 1
 
 
 class ParallelHand:
@@ -34,17 +67,16 @@ class ParallelHand:
         tools: what it needs.
         claim: the period of ownership.
         semantics: order, bounds, and who hears of commits.
-        lanes: permits for records in work, of all partitions.
+        crew: handles records, in the order in which they came.
     """
 
-    def __init__(
-        self, tools: Tools, claim: Claim, semantics: InParallel, lanes: anyio.Semaphore
-    ) -> None:
+    def __init__(self, tools: Tools, claim: Claim, semantics: InParallel, crew: Crew) -> None:
         self._tools = tools
         self._shop = tools.shop
         self.claim = claim
         self._semantics = semantics
-        self._permits = lanes
+        self._crew = crew
+        self._in_work = 0
         self._gaps: Gaps | None = None
         self._before: Runs | None = None
         self._incoming: deque[Batch[Any, Any]] = deque()
@@ -58,7 +90,7 @@ class ParallelHand:
     @property
     def busy(self) -> bool:
         """Whether records are in work, or about to be."""
-        return self._admits or bool(self._lanes)
+        return self._admits or self._in_work > 0 or bool(self._lanes)
 
     def feed(self, batch: Batch[Any, Any]) -> None:
         """Take a batch; its partition is paused until the records are in their lanes."""
@@ -67,6 +99,13 @@ class ParallelHand:
         if not self._admits:
             self._admits = True
             self._shop.start(self._admit)
+
+    def look(self) -> None:
+        """Read on, or give back what was not begun; called whenever something has changed."""
+        self._make_room()
+        if self._stops() and not self._admits and not self._in_work:
+            self._give_back()
+        self._shop.news.notify()
 
     async def settled(self) -> None:
         """Wait until every commit is answered; the caller bounds the time."""
@@ -85,9 +124,7 @@ class ParallelHand:
             self._shop.fail(error)
         finally:
             self._admits = False
-            self._make_room()
-            self._give_back()
-            self._shop.news.notify()
+            self.look()
 
     async def _begin(self, batch: Batch[Any, Any]) -> Gaps:
         """Read what was done beyond the committed offset when somebody left it."""
@@ -128,7 +165,7 @@ class ParallelHand:
             lane.append(unit)
             return
         self._lanes[name] = deque([unit])
-        self._shop.start(self._run, name)
+        self._crew.add(partial(self._turn, name))
 
     def _lane_of(self, unit: Unit) -> Hashable:
         assert unit.record is not None
@@ -143,23 +180,28 @@ class ParallelHand:
 
     # -- in work ---------------------------------------------------------------------------
 
-    async def _run(self, name: Hashable) -> None:
-        lane = self._lanes[name]
+    async def _turn(self, name: Hashable) -> None:
+        """Handle the record in front of a lane."""
+        lane = self._lanes.get(name)
+        if lane is None:
+            return  # what was in it went back
+        self._in_work += 1
+        ending: Ending | None = None
         try:
-            while lane and not self._stops():
-                async with self._permits:
-                    ending = await self._one(lane[0])
-                if ending not in FINISHED:
-                    self._halted = self._halted or ending
-                    break
+            ending = await self._one(lane[0])
+            if ending in FINISHED:
                 self._finished(lane.popleft().first)
+            else:
+                self._halted = self._halted or ending
         except Exception as error:  # noqa: BLE001 - it ends the processor
             self._shop.fail(error)
         finally:
-            del self._lanes[name]
-            self._make_room()
-            self._give_back()
-            self._shop.news.notify()
+            self._in_work -= 1
+            if not lane:
+                del self._lanes[name]
+            elif ending in FINISHED and not self._stops():
+                self._crew.add(partial(self._turn, name))
+            self.look()
 
     async def _one(self, unit: Unit) -> Ending:
         if self._stops():
@@ -215,10 +257,9 @@ class ParallelHand:
             self._semantics.on_committed(outcome)
 
     def _give_back(self) -> None:
-        """When nothing is in work and nothing more is begun, give back what is not done."""
+        """Give back what is not done: nothing is in work, and nothing more is begun."""
         gaps = self._gaps
-        if self.busy or not self._stops():
-            return
+        self._lanes.clear()
         # Before anything is out of hand: then a revocation waits for this commit.
         self._commit(at_once=True)
         if gaps is not None:

@@ -12,13 +12,14 @@ Never: handles a record itself, or leaves records that were begun without a defi
 import secrets
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from kgroup.consumer import Batch, Consumer
-from kgroup.errors import ArgumentError, ConfigError, IllegalStateError
+from kgroup.errors import ArgumentError, ConfigError, IllegalStateError, KGroupError
 from kgroup.marshal.rules import Guarantee
 from kgroup.processing.choices import (
     AtLeastOnce,
@@ -36,7 +37,7 @@ from kgroup.processing.choices import (
 )
 from kgroup.processing.fitting import check_fit
 from kgroup.processing.letters import Letters
-from kgroup.processing.parallel import ParallelHand
+from kgroup.processing.parallel import Crew, ParallelHand
 from kgroup.processing.reports import Hears, Reports
 from kgroup.processing.serial import (
     CommittedAfter,
@@ -89,6 +90,8 @@ class _Hand(Protocol):
     def busy(self) -> bool: ...
 
     def feed(self, batch: Batch[Any, Any]) -> None: ...
+
+    def look(self) -> None: ...
 
     async def settled(self) -> None: ...
 
@@ -146,7 +149,8 @@ class Processor:
         )
         self._tools = Tools(self._shop, trying, self._reports, handler)
         self._hands: dict[Claim, _Hand] = {}
-        self._permits: anyio.Semaphore | None = None
+        lanes = self._semantics.lanes if isinstance(self._semantics, InParallel) else 0
+        self._crew = Crew(self._shop, lanes)
         self._nonce = secrets.token_hex(8)
         self._reading: anyio.CancelScope | None = None
         self._tasks: TaskGroup | None = None
@@ -192,9 +196,6 @@ class Processor:
         """
         if self._tasks is not None:
             raise IllegalStateError("a processor runs once; make a new one")
-        self._permits = anyio.Semaphore(
-            self._semantics.lanes if isinstance(self._semantics, InParallel) else 1
-        )
         async with anyio.create_task_group() as around:
             try:
                 await self._prepare(around)
@@ -211,6 +212,7 @@ class Processor:
     # -- life ------------------------------------------------------------------------------
 
     async def _prepare(self, around: TaskGroup) -> None:
+        around.start_soon(self._watch)
         if self._writes:
             await around.start(self._letters.run)
         if self._drain.signals:
@@ -227,6 +229,13 @@ class Processor:
             task_status.started()
             async for _ in signals:
                 self.stop()
+
+    async def _watch(self) -> None:
+        """Have hands look when the membership changes: a partition may be asked for."""
+        with suppress(KGroupError):  # readers raise it, too
+            async for _ in self._consumer.membership_changes():
+                for hand in tuple(self._hands.values()):
+                    hand.look()
 
     async def _work(self) -> None:
         async with anyio.create_task_group() as tasks:
@@ -293,8 +302,7 @@ class Processor:
     def _new_hand(self, claim: Claim) -> _Hand:
         tools, semantics = self._tools, self._semantics
         if isinstance(semantics, InParallel):
-            assert self._permits is not None
-            return ParallelHand(tools, claim, semantics, self._permits)
+            return ParallelHand(tools, claim, semantics, self._crew)
         way: Way
         match semantics:
             case AutoCommit():

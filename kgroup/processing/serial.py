@@ -277,6 +277,9 @@ class SerialHand:
             self._works = True
             self._shop.start(self._work)
 
+    def look(self) -> None:
+        """Do nothing: before each record it looks by itself."""
+
     async def settled(self) -> None:
         """Return at once: every commit was waited for, or is the consumer's."""
 

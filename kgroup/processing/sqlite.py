@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import anyio
 
@@ -69,7 +69,7 @@ class SqliteStore:
         self.connection.execute(_TABLE)
         self.connection.execute("PRAGMA busy_timeout = 0")
 
-    def __enter__(self) -> "SqliteStore":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
