@@ -47,7 +47,7 @@ def test_what_is_unknown_or_done_already_changes_nothing() -> None:
 
 
 @given(OFFSETS, st.randoms(use_true_random=False), st.data())
-def test_below_the_prefix_all_is_done_and_runs_name_the_rest(offsets, chance, data) -> None:  # type: ignore[no-untyped-def]
+def test_below_the_prefix_all_is_done_and_runs_name_the_rest(offsets, chance, data) -> None:
     gaps = handed(offsets)
     done = set(data.draw(st.lists(st.sampled_from(offsets), unique=True)))
     order = sorted(done)

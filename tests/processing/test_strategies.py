@@ -106,7 +106,9 @@ async def test_evict_lets_the_group_take_everything_and_the_member_comes_back() 
 async def test_evict_tries_a_failing_record_until_it_is_out() -> None:
     broker, failing = stored(3), Failing(1)
     async with at_work(broker, Handler(failing), stuck=Evict(pause=1.0)) as work:
-        await until(lambda: work.told(ReportKind.LATE), 150, "it is out")
+        await until(lambda: failing.tries, 60, "it fails")
+        before = set(work.consumer.membership.claims)
+        await until(lambda: before.isdisjoint(work.consumer.membership.claims), 150, "it is out")
         failing.times = 0
         await work.committed(3, within=200)
         assert failing.tries > 3

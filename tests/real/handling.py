@@ -156,7 +156,7 @@ class Worker:
     """
 
     def __init__(
-        self, consumer: Consumer, book: int, kill: tuple[str, int] | None, semantics: str
+        self, consumer: Consumer[Any, Any], book: int, kill: tuple[str, int] | None, semantics: str
     ) -> None:
         self._consumer = consumer
         self._book = book
