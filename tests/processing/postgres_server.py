@@ -65,11 +65,10 @@ def _running(programs: Path, folder: Path) -> Iterator[str]:
     user = _other_user() if os.getuid() == 0 else None
     if user is not None:
         shutil.chown(folder, user)
-    data = folder / "data"
-    asked = {"user": user, "cwd": folder, "stdout": subprocess.DEVNULL, "check": True}
-    initdb = [programs / "initdb", "-D", data, "-A", "trust", "-U", "kgroup", "--no-sync"]
-    subprocess.run(initdb, **asked)  # type: ignore[call-overload]
-    command = [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
+    data = str(folder / "data")
+    initdb = [str(programs / "initdb"), "-D", data, "-A", "trust", "-U", "kgroup", "--no-sync"]
+    subprocess.run(initdb, user=user, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    command = [str(programs / "postgres"), "-D", data, "-k", str(folder), "-c", "listen_addresses="]
     quick = ["-c", "fsync=off", "-c", "log_min_messages=fatal"]
     with subprocess.Popen([*command, *quick], user=user, cwd=folder) as server:
         try:
