@@ -155,6 +155,13 @@ class Conductor(Generic[M, E, F]):
             self._permit = member, claim, until
         return self._ports.clock() < until
 
+    def held_until(self) -> float | None:
+        """Return when the first of its claims ends unless it is confirmed, None without any."""
+        self.catch_up()
+        member = self.member
+        ends = (self._machine.delivers_until(member, each) for each in self.snapshot().claims)
+        return min((end for end in ends if end > -math.inf), default=None)
+
     def snapshot(self) -> Membership:
         """Return what the outside may know.
 

@@ -11,6 +11,7 @@
 - `listener`: The application's listener, and how it is called
 - `ownership`: Changes of ownership, carried out one after the other
 - `root`: The life of an entered consumer: its background tasks, and its end
+- `vitals`: How it is doing, in numbers
 - `user_code`: Calls of the application's own functions (listeners, callbacks), and `close_soon`
 - `wire_journal`: Events of connections, for the journal
 

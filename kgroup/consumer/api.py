@@ -50,6 +50,7 @@ from kgroup.consumer.reads.polling import Polling
 from kgroup.consumer.reads.record import Deserializer, Formats, Record, raw
 from kgroup.consumer.root import Root
 from kgroup.consumer.user_code import Closing
+from kgroup.consumer.vitals import vitals_of
 from kgroup.errors import (
     ArgumentError,
     CommitFailedError,
@@ -58,6 +59,7 @@ from kgroup.errors import (
     UnsupportedError,
 )
 from kgroup.net.log_offsets import OffsetSpec
+from kgroup.observe.vitals import Vitals
 from kgroup.types import (
     Backend,
     CommitOutcome,
@@ -613,6 +615,10 @@ class GroupCalls(Life):
     def membership(self) -> Membership:
         """An immutable snapshot; may be read from any thread."""
         return self._entered().gate.backend.membership
+
+    def vitals(self) -> Vitals:
+        """Return how it is doing, in numbers; asks nobody. See `kgroup.observe.health`."""
+        return vitals_of(self._config, self._entered())
 
     def membership_changes(self) -> MembershipStream:
         """Iterate over memberships, beginning with the present one, until the consumer is closed.

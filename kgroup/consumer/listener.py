@@ -71,6 +71,12 @@ class ListenerCalls:
         """Whether the present task, or the task it came from, is in a call of the application."""
         return self._code.inside
 
+    @property
+    def running(self) -> tuple[str, int] | None:
+        """Name of the callback that runs, and number of its change; None while none runs."""
+        running = self._running
+        return None if running is None else (running.name, running.change.serial)
+
     async def call(self, change: OwnershipChange) -> Exception | None:
         """Call the listener; return what it raised instead of raising it."""
         callback = getattr(self.listener, CALLBACKS[change.kind], None)

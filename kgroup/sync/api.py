@@ -47,6 +47,7 @@ from kgroup.consumer.reads.batch import Batch as NativeBatch
 from kgroup.consumer.reads.leaving import read_for_nobody
 from kgroup.consumer.reads.record import Deserializer, Record, raw
 from kgroup.errors import ArgumentError, ClosedError, ConfigError, IllegalStateError, KGroupError
+from kgroup.observe.vitals import Vitals
 from kgroup.sync.ahead import Progress, ReadAhead, settle
 from kgroup.sync.batch import Batch, BatchIterator, MembershipIterator, RecordIterator
 from kgroup.sync.host import Host
@@ -422,6 +423,10 @@ class GroupCalls(Life[K, V]):
     def membership(self) -> Membership:
         """An immutable snapshot."""
         return self._native.membership
+
+    def vitals(self) -> Vitals:
+        """Return how it is doing, in numbers; asks nobody. See `kgroup.observe.health`."""
+        return self._view(self._native.vitals)
 
     def membership_changes(self) -> MembershipIterator:
         """Iterate over memberships, beginning with the present one."""

@@ -25,6 +25,8 @@ PUBLIC = (
     "kgroup.config",
     "kgroup.errors",
     "kgroup.journal",
+    "kgroup.observe.health",
+    "kgroup.observe.health_server",
     "kgroup.processing",
     "kgroup.sync",
     "kgroup.testing",

@@ -105,8 +105,29 @@ _PROCESSING: Final = (
     "processing.postgres.PostgresStore",
     "processing.store.Store",
     "processing.store.Hold",
+    "processing.locks.Locked",
+    "processing.locks.per_partition",
+    "processing.locks.per_key",
+    "processing.locks.ExternalLock",
+    "processing.locks.Grant",
+    "processing.sqlite_lock.SqliteLock",
+    "processing.redis_lock.RedisLock",
     "processing.reports.Report",
     "processing.reports.ReportKind",
+)
+
+_HEALTH: Final = (
+    "observe.health.Monitor",
+    "observe.health.Limits",
+    "observe.stalls.StallLimits",
+    "observe.health.Health",
+    "observe.stalls.Stall",
+    "observe.stalls.StallKind",
+    "observe.health.StallStream",
+    "observe.health_server.serving",
+    "observe.vitals.Vitals",
+    "observe.vitals.Part",
+    "observe.vitals.Pulse",
 )
 
 _ASSIGNORS: Final = (
@@ -314,6 +335,7 @@ _CONTENTS: Final[Mapping[str, tuple[str, Callable[[], str]]]] = MappingProxyType
         "types.md": ("Types", _types),
         "errors.md": ("Errors", _errors),
         "processing.md": ("Processing records", partial(_each, *_PROCESSING)),
+        "health.md": ("Health and stalls", partial(_each, *_HEALTH)),
         "marshal.md": ("Marshal groups from outside", partial(_each, *_MARSHAL)),
         "assignors.md": ("Assignors", partial(_each, *_ASSIGNORS, *_CONFORMANCE, *_BUILT_IN)),
         "testing.md": ("A Kafka for tests", _testing),

@@ -40,6 +40,7 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import FACTS
 from kgroup.membership.value import GroupMember
 from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.observe.vitals import Pulse
 from kgroup.types import (
     ChangeKind,
     Claim,
@@ -160,6 +161,10 @@ class ClassicBackend:
     def takes_partitions(self) -> bool:
         """Whether exact partitions are asked of the group: its leader divides topics, no less."""
         return False
+
+    def pulse(self) -> Pulse:
+        """Return until when its claims are proved, and when a heartbeat proved them last."""
+        return Pulse(self._conductor.held_until(), self._conductor.member.lease.confirmed_at)
 
     @property
     def trouble(self) -> Exception | None:

@@ -54,6 +54,7 @@ from kgroup.marshal.events import (
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.rules import Guarantee, MarshalSettings
 from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.observe.vitals import Pulse
 from kgroup.types import (
     Claim,
     CommitOutcome,
@@ -221,6 +222,10 @@ class MarshalBackend:
     def takes_partitions(self) -> bool:
         """Whether exact partitions are asked of the group: here they are claimed like any."""
         return True
+
+    def pulse(self) -> Pulse:
+        """Return until when its claims are proved; each has heartbeats of its own."""
+        return Pulse(self._conductor.held_until())
 
     @property
     def trouble(self) -> Exception | None:

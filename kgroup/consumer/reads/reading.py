@@ -101,6 +101,11 @@ class Reading:
             await anyio.lowlevel.checkpoint()
             raise
 
+    @property
+    def noted_at(self) -> float:
+        """Instant of the latest read, or of a sign of one that waits; -infinity before any."""
+        return self._noted_at
+
     # -- polling ---------------------------------------------------------------------------
 
     def note_poll(self) -> None:

@@ -96,6 +96,8 @@ WORKS: Final[dict[str, tuple[Act, object]]] = {
     "assignment": (plain(lambda c: c.assignment()), frozenset({A})),
     "batches": (_first_batch, [*range(10)]),
     "beginning_offsets": (lambda c: c.beginning_offsets(A), {A: 0}),
+    "config": (plain(lambda c: c.config.group_id), "g"),
+    "closed": (plain(lambda c: c.closed), False),
     "close": (_closed, MemberState.LEFT),
     "close_soon": (plain(lambda c: c.close_soon()), None),
     "commit": (_committed_all, True),
@@ -137,6 +139,7 @@ WORKS: Final[dict[str, tuple[Act, object]]] = {
         Subscription(topics=frozenset({"t"})),
     ),
     "topics": (lambda c: c.topics(), frozenset({"t", "__marshal", "__consumer_offsets"})),
+    "vitals": (plain(lambda c: c.vitals().membership.partitions), frozenset({A})),
     "unsubscribe": (plain(lambda c: c.unsubscribe()), None),
 }
 """What each call comes to on one partition of ten records that nobody has read."""
