@@ -65,6 +65,7 @@ class Asked:
         max_records: most records, None for no bound.
         follow: whether to wait for more at the end; None for the default.
         isolation: which records of transactions are seen.
+        health_port: where supervisors ask how it is.
     """
 
     topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="Topics to read.")]
@@ -100,6 +101,10 @@ class Asked:
     isolation: Annotated[
         Isolation | None,
         typer.Option(parser=one_of(Isolation), help="Which records of transactions are seen."),
+    ] = None
+    health_port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help="Answer /live and /ready over HTTP at this port."),
     ] = None
 
 
@@ -205,6 +210,7 @@ def wanted_of(asked: Asked, *, now: float, reset_is_given: bool = False) -> Want
             start=start,
             stop=stop if asked.until is None else read_place("--until", asked.until, now=now),
             max_records=asked.max_records,
+            health_port=asked.health_port,
         ),
     )
 

@@ -10,8 +10,8 @@ there may be marks of transactions, which nobody sees.
 """
 
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
@@ -25,6 +25,7 @@ from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import FromEnd, Offset, Place, Time, find_places
+from kgroup.net.ports import system_ports
 from kgroup.types import OwnershipChange, TopicPartition
 from kgroup.values import dataclass
 
@@ -45,6 +46,7 @@ class Wanted:
             to `auto_offset_reset`.
         stop: where to end, None to go on until cancelled.
         max_records: most records, None for no bound.
+        health_port: where supervisors ask for `/live` and `/ready`, None for nowhere.
     """
 
     topics: tuple[str, ...]
@@ -52,6 +54,7 @@ class Wanted:
     start: Place | None = OffsetSpec.LATEST
     stop: Place | None = None
     max_records: int | None = None
+    health_port: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +130,32 @@ async def consume(
     arrival = _Arrival(plan.starts)
     run = _Run(wanted, plan, lines, output)
     if config.group_id is not None:
-        async with Consumer(*wanted.topics, config=config, listener=arrival) as consumer:
+        async with (
+            Consumer(*wanted.topics, config=config, listener=arrival) as consumer,
+            _answering(consumer, wanted.health_port),
+        ):
             await run.read(consumer, arrival)
         return run.printed
     cluster.watch(frozenset(wanted.topics))
-    async with Consumer(config=config) as consumer:
+    async with Consumer(config=config) as consumer, _answering(consumer, wanted.health_port):
         by_hand = _ByHand(cluster, consumer, wanted, plan)
         await run.read(consumer, by_hand)
     return run.printed
+
+
+@asynccontextmanager
+async def _answering(consumer: Consumer[Any, Any], port: int | None) -> AsyncIterator[None]:
+    """Say on a port how the consumer is, for one block."""
+    if port is None:
+        yield
+        return
+    from kgroup.observe.health import Monitor  # noqa: PLC0415 - seldom
+    from kgroup.observe.health_server import serving  # noqa: PLC0415 - seldom
+
+    ports = consumer.config.ports or system_ports()
+    async with Monitor(consumer, clock=ports.clock).running() as monitor:
+        with serving(monitor, port):
+            yield
 
 
 class _Arrival:
