@@ -112,6 +112,23 @@ class FencedWriteError(KGroupError):
         self.present = present
 
 
+class LockLostError(KGroupError):
+    """A write under a lock was refused: somebody was given the lock later. Nothing was written.
+
+    Args:
+        name: of the lock.
+        epoch: number of the grant that was refused.
+        present: number of the latest grant, None when none is known.
+    """
+
+    def __init__(self, name: str, epoch: int, present: int | None) -> None:
+        known = "nobody" if present is None else f"grant {present}"
+        super().__init__(f"lock {name!r}: grant {epoch} is over; the lock has {known}")
+        self.name = name
+        self.epoch = epoch
+        self.present = present
+
+
 class CommitFailedError(KGroupError):
     """Some partitions of a commit were refused, or their outcome is not known.
 

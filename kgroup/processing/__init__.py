@@ -9,6 +9,9 @@ On top of `Consumer`: a `Processor` calls a handler, and says when a record is d
 - `store`: What a store promises: offsets in the user's transaction, and who may write
 - `sqlite`: A store in SQLite
 - `postgres`: A store in PostgreSQL, through psycopg
+- `locks`: Locks that are held while a batch is handled
+- `sqlite_lock`: Locks in SQLite
+- `redis_lock`: Locks in Redis, through redis-py
 - `reports`: What a processor tells
 - `shop`: What the parts of one processor share
 - `trying`: One record in the hands of the handler, until it has ended
@@ -40,11 +43,14 @@ from kgroup.processing.choices import (
     Strategy,
     Wait,
 )
+from kgroup.processing.locks import ExternalLock, Grant, Locked, per_key, per_partition
 from kgroup.processing.postgres import PostgresStore
 from kgroup.processing.processor import Drain, Processor
+from kgroup.processing.redis_lock import RedisLock
 from kgroup.processing.reports import Report, ReportKind
 from kgroup.processing.serial import Handler
 from kgroup.processing.sqlite import SqliteStore
+from kgroup.processing.sqlite_lock import SqliteLock
 from kgroup.processing.store import Hold, Store
 
 __all__ = [
@@ -55,21 +61,28 @@ __all__ = [
     "Drain",
     "EffectivelyOnce",
     "Evict",
+    "ExternalLock",
+    "Grant",
     "Handler",
     "Hold",
     "InParallel",
+    "Locked",
     "Order",
     "Per",
     "PostgresStore",
     "Processor",
     "Raise",
+    "RedisLock",
     "Relinquish",
     "Report",
     "ReportKind",
     "Requeue",
     "Semantics",
+    "SqliteLock",
     "SqliteStore",
     "Store",
     "Strategy",
     "Wait",
+    "per_key",
+    "per_partition",
 ]

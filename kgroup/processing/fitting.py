@@ -33,7 +33,12 @@ _SHARE: Final = 2.0
 
 
 def check_fit(
-    config: ConsumerConfig, semantics: Semantics, strategy: Strategy, bad_records: str | None
+    config: ConsumerConfig,
+    semantics: Semantics,
+    strategy: Strategy,
+    bad_records: str | None,
+    *,
+    locked: bool = False,
 ) -> None:
     """Refuse what cannot work together.
 
@@ -42,6 +47,7 @@ def check_fit(
         semantics: when a record counts as done.
         strategy: what becomes of one that cannot finish.
         bad_records: topic for those that cannot be deserialised, None without one.
+        locked: whether locks are held for each batch.
 
     Raises:
         ConfigError: it names what would do.
@@ -50,6 +56,9 @@ def check_fit(
     _check_commits(config, semantics)
     _check_pairs(semantics, strategy)
     _check_times(config, strategy)
+    if locked and isinstance(semantics, InParallel):
+        expected = "None with InParallel(), whose records outlive their batch"
+        raise ConfigError("locks", "Locked", expected)
     if bad_records is not None:
         check_topic("bad_records", bad_records)
         policy = config.deserialize_errors.name.lower()

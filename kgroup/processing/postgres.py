@@ -151,7 +151,7 @@ class PostgresStore:
             import psycopg  # noqa: PLC0415 - an extra
         except ImportError as error:
             raise MissingExtraError("PostgresStore", "postgres") from error
-        if not _on_asyncio():
+        if not on_asyncio():
             raise UnsupportedError("PostgresStore needs asyncio: psycopg runs on nothing else")
         connection = await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True)
         timeout = str(round(self._idle_timeout * 1000))
@@ -160,7 +160,8 @@ class PostgresStore:
         return connection
 
 
-def _on_asyncio() -> bool:
+def on_asyncio() -> bool:
+    """Tell whether the present task is one of asyncio."""
     try:
         return asyncio.current_task() is not None
     except RuntimeError:

@@ -37,6 +37,7 @@ from kgroup.processing.choices import (
 )
 from kgroup.processing.fitting import check_fit
 from kgroup.processing.letters import Letters
+from kgroup.processing.locks import Locked, Locksmith
 from kgroup.processing.parallel import Crew, ParallelHand
 from kgroup.processing.reports import Hears, Reports
 from kgroup.processing.serial import (
@@ -116,6 +117,7 @@ class Processor:
         bad_records: topic for records that a deserialiser refuses; None leaves them to the
             consumer's `on_deserialize_error`.
         drain: how it ends.
+        locks: what is held while a batch is handled; the handler gets the grants, too.
 
     Raises:
         ConfigError: the choices do not fit each other, or the consumer.
@@ -131,6 +133,7 @@ class Processor:
         stuck: Strategy | None = None,
         bad_records: str | None = None,
         drain: Drain | None = None,
+        locks: Locked | None = None,
     ) -> None:
         if not callable(handler):
             raise ArgumentError("handler", handler, "a function of a record or a batch")
@@ -139,7 +142,7 @@ class Processor:
         self._strategy: Strategy = Raise() if stuck is None else stuck
         self._drain = Drain() if drain is None else drain
         config = consumer.config
-        check_fit(config, self._semantics, self._strategy, bad_records)
+        check_fit(config, self._semantics, self._strategy, bad_records, locked=locks is not None)
         self._reports = Reports()
         self._letters = Letters(config)
         self._writes = bad_records is not None or isinstance(self._strategy, Requeue | DeadLetter)
@@ -147,7 +150,8 @@ class Processor:
         trying = Trying(
             self._shop, self._strategy, bad_records, self._letters, self._reports, config.group()
         )
-        self._tools = Tools(self._shop, trying, self._reports, handler)
+        smith = None if locks is None else Locksmith(locks, config.group())
+        self._tools = Tools(self._shop, trying, self._reports, handler, smith)
         self._hands: dict[Claim, _Hand] = {}
         lanes = self._semantics.lanes if isinstance(self._semantics, InParallel) else 0
         self._crew = Crew(self._shop, lanes)

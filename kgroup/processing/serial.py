@@ -18,10 +18,12 @@ from kgroup.errors import (
     CommitFailedError,
     FencedWriteError,
     IllegalStateError,
+    LockLostError,
     NotOwnedError,
 )
 from kgroup.frozen import replace
 from kgroup.processing.choices import EffectivelyOnce, Per
+from kgroup.processing.locks import Grant, Locksmith
 from kgroup.processing.reports import ReportKind, Reports
 from kgroup.processing.shop import Shop
 from kgroup.processing.store import Hold, token_text
@@ -31,7 +33,7 @@ from kgroup.values import dataclass
 
 Handler: TypeAlias = Callable[..., Awaitable[None] | None]
 """Handles a record or a batch, plain or awaitable; it gets the transaction too where there is
-a store."""
+a store, and then the grants where there are locks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +45,14 @@ class Tools:
         trying: calls the handler.
         reports: tells what happened.
         handler: the user's.
+        locks: takes the locks of a batch, None without any.
     """
 
     shop: Shop
     trying: Trying
     reports: Reports
     handler: Handler
+    locks: Locksmith | None = None
 
 
 class Way(Protocol):
@@ -75,7 +79,7 @@ class Counted:
 
     async def one(self, unit: Unit) -> Ending:
         """Handle one unit."""
-        ending = await self._tools.trying.finish(unit, partial(self._tools.handler, unit.what))
+        ending = await self._tools.trying.finish(unit, partial(self._tools.handler, *unit.given()))
         if ending in FINISHED:
             unit.batch.done(unit.next_offset)
         return ending
@@ -98,7 +102,7 @@ class CommittedAfter:
     async def one(self, unit: Unit) -> Ending:
         """Handle one unit."""
         tools = self._tools
-        ending = await tools.trying.finish(unit, partial(tools.handler, unit.what))
+        ending = await tools.trying.finish(unit, partial(tools.handler, *unit.given()))
         if ending not in FINISHED:
             return ending
         try:
@@ -139,7 +143,7 @@ class CommittedBefore:
             return ending
         tools = self._tools
         # Nobody else gets it, whoever owns the partition by now.
-        call = partial(tools.handler, unit.what)
+        call = partial(tools.handler, *unit.given())
         return await tools.trying.finish(unit, call, late_counts=True)
 
     async def _commit(self, unit: Unit) -> Ending | None:
@@ -202,7 +206,7 @@ class Stored:
 
     async def _within(self, hold: Hold, unit: Unit) -> None:
         async with self._store.transaction(hold, unit.first, unit.next_offset) as transaction:
-            returned = self._tools.handler(unit.what, transaction)
+            returned = self._tools.handler(*unit.given(transaction))
             if inspect.isawaitable(returned):
                 await returned
 
@@ -262,6 +266,7 @@ class SerialHand:
         self._capacity = capacity
         self._queue: deque[Batch[Any, Any]] = deque()
         self._works = False
+        self._waits = False
 
     @property
     def busy(self) -> bool:
@@ -297,11 +302,7 @@ class SerialHand:
 
     async def _batch(self, batch: Batch[Any, Any]) -> Ending:
         async with batch:
-            if self._per is Per.BATCH:
-                ending = await self._unit(Unit(batch))
-                at = batch.next_offset if ending is Ending.SPLIT else batch.first
-            else:
-                ending, at = await self._records(batch)
+            ending, at = await self._under_locks(batch)
             if ending in FINISHED:
                 self._way.settle(batch)
             else:
@@ -313,10 +314,36 @@ class SerialHand:
             self._shop.consumer.seek(batch.partition, at)
         return ending
 
-    async def _records(self, batch: Batch[Any, Any]) -> tuple[Ending, int]:
-        """Handle records until one does not finish; return how that ended, and its offset."""
+    async def _under_locks(self, batch: Batch[Any, Any]) -> tuple[Ending, int]:
+        """Handle a batch while its locks are held; return as `_units`."""
+        locks = self._tools.locks
+        if locks is None:
+            return await self._units(batch, None)
+        if self._shop.is_leaving(self.claim):
+            return Ending.LEFT, batch.first
+        names = locks.names(batch)
+        try:
+            grants = await locks.take(names, self.claim.serial)
+        except Exception as error:  # noqa: BLE001 - a service may raise anything
+            if not self._waits:
+                self._waits = True  # told once, however often it is tried
+                self._tools.reports.tell(Unit(batch).report(ReportKind.UNLOCKED, error))
+            return Ending.UNLOCKED, batch.first
+        self._waits = False
+        try:
+            return await self._units(batch, grants)
+        finally:
+            await locks.give_back(grants)
+
+    async def _units(
+        self, batch: Batch[Any, Any], grants: tuple[Grant, ...] | None
+    ) -> tuple[Ending, int]:
+        """Handle what a batch holds; return how that ended, and the offset from which it is not."""
+        if self._per is Per.BATCH:
+            ending = await self._unit(Unit(batch, grants=grants))
+            return ending, batch.next_offset if ending is Ending.SPLIT else batch.first
         for record in batch:
-            ending = await self._unit(Unit(batch, record))
+            ending = await self._unit(Unit(batch, record, grants))
             if ending not in FINISHED:
                 return ending, record.offset
         return Ending.DONE, batch.next_offset
@@ -324,7 +351,11 @@ class SerialHand:
     async def _unit(self, unit: Unit) -> Ending:
         if self._shop.is_leaving(self.claim):
             return Ending.LEFT
-        return await self._way.one(unit)
+        try:
+            return await self._way.one(unit)
+        except LockLostError as error:
+            self._tools.reports.tell(unit.report(ReportKind.FENCED, error))
+            return Ending.FENCED
 
     def _after(self, ending: Ending) -> None:
         """Go on with the next batch; or give all back, and read on when there is a reason to."""
@@ -338,7 +369,7 @@ class SerialHand:
         match ending:
             case Ending.STOPPED:
                 shop.hold_back(self.claim)
-            case Ending.FENCED | Ending.SOUGHT:
+            case Ending.FENCED | Ending.SOUGHT | Ending.UNLOCKED:
                 shop.hold_back(self.claim)
                 shop.start(shop.resume_later, self.claim)
             case Ending.BACK:

@@ -4,7 +4,7 @@ Decides: when nothing more may be begun of a partition.
 Never: handles a record.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 import anyio
@@ -46,7 +46,7 @@ class Shop:
         self._held: frozenset[Claim] = frozenset()
         self._paused: set[Claim] = set()
 
-    def start(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
+    def start(self, work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
         """Have a task do some work."""
         assert self.tasks is not None
         self.tasks.start_soon(work, *args)

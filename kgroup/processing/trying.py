@@ -11,9 +11,10 @@ from typing import Any, Final, TypeAlias, assert_never
 import anyio
 
 from kgroup.consumer import Batch, Record
-from kgroup.errors import FencedWriteError, KGroupError
+from kgroup.errors import FencedWriteError, KGroupError, LockLostError
 from kgroup.processing.choices import Strategy, deadline_of
 from kgroup.processing.letters import Letters
+from kgroup.processing.locks import Grant
 from kgroup.processing.reports import Report, ReportKind, Reports
 from kgroup.processing.shop import Shop
 from kgroup.processing.verdicts import (
@@ -46,7 +47,8 @@ class Ending(Word):
     OVER = "the partition is not owned any more"
     STOPPED = "it could not be written elsewhere: its partition is stopped"
     BACK = "this member gives its partitions up for a while"
-    FENCED = "the store has another owner"
+    FENCED = "the store, or a lock, has another owner"
+    UNLOCKED = "a lock that it needs is not to be had"
     SOUGHT = "its commit was refused: reading goes back to it"
     SPLIT = "its front was processed before: its rest comes as a batch of its own"
 
@@ -62,10 +64,12 @@ class Unit:
     Args:
         batch: that it is from.
         record: the record, None for all of the batch.
+        grants: the locks that are held for it, None where none are asked for.
     """
 
     batch: Batch[Any, Any]
     record: Record[Any, Any] | None = None
+    grants: tuple[Grant, ...] | None = None
 
     @property
     def claim(self) -> Claim:
@@ -81,6 +85,11 @@ class Unit:
     def what(self) -> Record[Any, Any] | Batch[Any, Any]:
         """What the handler gets, and what is committed."""
         return self.batch if self.record is None else self.record
+
+    def given(self, *transaction: object) -> tuple[object, ...]:
+        """Return what the handler is called with."""
+        locks = () if self.grants is None else (self.grants,)
+        return (self.what, *transaction, *locks)
 
     @property
     def first(self) -> int:
@@ -140,7 +149,7 @@ class Trying:
 
         Raises:
             Exception: what the handler raised, when the strategy is to raise it.
-            FencedWriteError: the store has another owner.
+            FencedWriteError, LockLostError: the store, or the lock, has another owner.
         """
         began, attempt = self._now(), 0
         bad = None if unit.record is None else unit.record.error
@@ -166,7 +175,7 @@ class Trying:
                 returned = call()
                 if inspect.isawaitable(returned):
                     await returned
-        except FencedWriteError:
+        except (FencedWriteError, LockLostError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the strategy decides
             return error

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from kgroup.consumer import Consumer, Record
-from kgroup.processing import Drain, Processor, Report, ReportKind, Semantics, Strategy
+from kgroup.processing import Drain, Locked, Processor, Report, ReportKind, Semantics, Strategy
 from kgroup.testing import InProcessBroker
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from tests.consumer.entered import GROUP, config_for
@@ -102,6 +102,7 @@ async def at_work(
     stuck: Strategy | None = None,
     bad_records: str | None = None,
     drain: Drain | None = None,
+    locks: Locked | None = None,
     **options: Any,
 ) -> AsyncIterator[Work]:
     """Have a processor at work for one block; at its end the consumer closes."""
@@ -110,7 +111,13 @@ async def at_work(
     config = config_for(broker, **{**GROUP, "enable_auto_commit": False, **options})
     async with Consumer("t", config=config, **makers) as consumer:
         processor = Processor(
-            consumer, handler, semantics, stuck=stuck, bad_records=bad_records, drain=drain
+            consumer,
+            handler,
+            semantics,
+            stuck=stuck,
+            bad_records=bad_records,
+            drain=drain,
+            locks=locks,
         )
         work = Work(consumer, processor, broker)
         processor.hear(work.reports.append)

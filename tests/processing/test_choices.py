@@ -15,12 +15,14 @@ from kgroup.processing import (
     Drain,
     Evict,
     InParallel,
+    Locked,
     Per,
     Processor,
     Raise,
     Relinquish,
     Requeue,
     Semantics,
+    SqliteLock,
     Strategy,
     Wait,
 )
@@ -123,6 +125,7 @@ def test_bad_records_come_as_bytes_one_by_one() -> None:
         lambda: InParallel(lanes=0),
         lambda: InParallel(in_flight=0),
         lambda: Drain(timeout=0),
+        lambda: Locked(SqliteLock(":memory:"), patience=0),
     ],
 )
 def test_values_that_make_no_sense_are_refused(make: Any) -> None:
@@ -134,5 +137,7 @@ def test_a_processor_refuses_when_it_is_made() -> None:
     consumer = Consumer("t", config=ConsumerConfig.of(PLAIN))
     with pytest.raises(ConfigError, match="half of max_poll_interval"):
         Processor(consumer, print, stuck=Relinquish(deadline=31.0))
+    with pytest.raises(ConfigError, match="locks"):
+        Processor(consumer, print, InParallel(), locks=Locked(SqliteLock(":memory:")))
     with pytest.raises(ArgumentError, match="handler"):
         Processor(consumer, "handle")  # type: ignore[arg-type]

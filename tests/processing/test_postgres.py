@@ -12,7 +12,7 @@ from kgroup.processing import EffectivelyOnce, PostgresStore
 from kgroup.types import TopicPartition
 from tests.contracts.application import until
 from tests.processing.at_work import Trouble, at_work, stored
-from tests.processing.postgres_server import postgres
+from tests.processing.servers import postgres
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -61,7 +61,10 @@ async def test_wait_tries_until_it_succeeds_and_the_member_stays(
     semantics: Semantics | None,
 ) -> None:
     failing = Failing(1, times=12)
-    auto = {"enable_auto_commit": isinstance(semantics, AutoCommit), "auto_commit_interval": 1.0}
+    auto: dict[str, Any] = {
+        "enable_auto_commit": isinstance(semantics, AutoCommit),
+        "auto_commit_interval": 1.0,
+    }
     broker, handler = stored(3, width=2), Handler(failing)
     async with at_work(broker, handler, semantics, stuck=Wait(pause_max=20.0), **auto) as work:
         await work.committed(3, B, 10)
@@ -280,7 +283,7 @@ async def test_bad_records_raise_and_the_position_is_exact() -> None:
 @pytest.mark.parametrize("semantics", [None, InParallel()], ids=repr)
 async def test_bad_records_are_skipped(semantics: Semantics | None) -> None:
     broker, handler = stored(3), Handler()
-    options = {"on_deserialize_error": "skip", "value": number}
+    options: dict[str, Any] = {"on_deserialize_error": "skip", "value": number}
     async with at_work(broker, handler, semantics, **options) as work:
         await work.committed(3)
         assert sorted(handler.offsets()) == [0, 2]
@@ -293,7 +296,7 @@ async def test_bad_records_come_as_bytes() -> None:
     async def handle(record: Record[Any, Any]) -> None:
         values.append(record.value)
 
-    options = {"on_deserialize_error": "raw", "value": number}
+    options: dict[str, Any] = {"on_deserialize_error": "raw", "value": number}
     async with at_work(stored(3), handle, **options) as work:
         await work.committed(3)
     assert values == [0, b"1", 2]
@@ -301,7 +304,7 @@ async def test_bad_records_come_as_bytes() -> None:
 
 async def test_bad_records_go_to_a_topic_without_the_handler() -> None:
     broker, handler = with_dead(3), Handler()
-    options = {"on_deserialize_error": "raw", "value": number}
+    options: dict[str, Any] = {"on_deserialize_error": "raw", "value": number}
     async with at_work(broker, handler, bad_records="dead", **options) as work:
         await work.committed(3)
         assert handler.offsets() == [0, 2]
