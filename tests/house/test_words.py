@@ -26,6 +26,8 @@ NEWER = {
     DOCS / "semantics.md",
     DOCS / "stuck-records.md",
     DOCS / "stores.md",
+    DOCS / "locks.md",
+    DOCS / "health.md",
     DOCS / "adr" / "0018-a-room-for-processing.md",
 }
 """Pages of their own about what came after the budget was set."""
