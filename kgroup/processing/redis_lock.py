@@ -106,7 +106,7 @@ class RedisLock:
             raise LockLostError(grant.name, grant.epoch, None if answer is None else int(answer))
         return answer
 
-    async def _run(self, script: str, name: str, *arguments: object) -> Any:  # noqa: ANN401
+    async def _run(self, script: str, name: str, *arguments: Any) -> Any:  # noqa: ANN401
         if self._client is None:
             raise IllegalStateError("enter the lock by `async with`")
         return await self._client.eval(script, 1, f"{self._prefix}{name}", *arguments)

@@ -198,11 +198,8 @@ async def test_a_blocked_loop_is_measured_when_it_goes_on() -> None:
         patient.skip = 3.0  # as if nothing had run for so long
         await anyio.sleep(5)
     (stall,) = stalls
-    assert (stall.kind, stall.seconds, stall.limit) == (
-        StallKind.LOOP_BLOCKED,
-        pytest.approx(3.0),
-        1.0,
-    )
+    assert (stall.kind, stall.limit) == (StallKind.LOOP_BLOCKED, 1.0)
+    assert stall.seconds == pytest.approx(3.0)
 
 
 async def test_a_late_heartbeat_is_told_once() -> None:
@@ -211,7 +208,8 @@ async def test_a_late_heartbeat_is_told_once() -> None:
         await anyio.sleep(60)
     (stall,) = stalls
     assert stall.kind is StallKind.HEARTBEAT_LATE
-    assert (stall.limit, stall.seconds) == (12.0, pytest.approx(12.0, abs=0.3))
+    assert stall.limit == 12.0
+    assert stall.seconds == pytest.approx(12.0, abs=0.3)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ from kgroup.processing.gaps import is_in, read_runs
 from kgroup.types import TopicPartition
 
 _ROOT = Path(__file__).parents[2]
-_PATIENCE = 60.0
+_PATIENCE = 180.0
+"""Seconds; only a bound: on a busy machine a process may take a minute to begin."""
 _LOOK_AGAIN = 0.02
 
 
@@ -198,14 +199,15 @@ class Worker:
 
 def semantics_of(name: str, store: Waiting) -> Semantics:
     """Return what a name stands for."""
-    return {
+    found: dict[str, Semantics] = {
         "auto": AutoCommit(),
         "record": AtLeastOnce(),
         "batch": AtLeastOnce(Per.BATCH),
         "most": AtMostOnce(),
         "parallel": InParallel(Order.NONE),
         "store": EffectivelyOnce(store),
-    }[name]
+    }
+    return found[name]
 
 
 async def _serve(

@@ -33,7 +33,7 @@ from tests.real.members import FAST
 pytestmark = pytest.mark.real
 
 RECORDS = 10
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 DEATHS: list[tuple[str, tuple[str, int], list[int], list[int]]] = [
     ("auto", ("end", 7), [0, 1, 2, 3, 4, 5, 6, 7], []),
@@ -251,7 +251,7 @@ async def test_requeue_then_dead_letter(kafka: RealKafka) -> None:
     await anyio.to_thread.run_sync(create_topic, kafka.bootstrap, dead, 1)
     await ground.fill(5)
     failing = Failing(f"{ground.topic}-0@2".encode())
-    stuck = Requeue(2.0, dead, attempts=2)
+    stuck = Requeue(2.0, dead, attempts=2, write_timeout=3.0)
     async with processing(ground, failing, stuck, **options_of(kafka, group, "one")) as reports:
         await all_committed(kafka, group, 6)
         kinds = [each.kind for each in reports if each.kind is not ReportKind.FAILED]
@@ -281,7 +281,7 @@ async def test_a_dead_letter_is_in_the_other_topic_before_the_record_is_committe
 
 async def read_one(kafka: RealKafka, topic: str) -> Record[Any, Any]:
     """Return the first record of a topic."""
-    options = {"bootstrap_servers": kafka.bootstrap, "auto_offset_reset": "earliest"}
-    async with Consumer(**options) as consumer:
+    place = kafka.bootstrap
+    async with Consumer(bootstrap_servers=place, auto_offset_reset="earliest") as consumer:
         consumer.follow(topic)
         return await consumer.getone(timeout=PATIENCE)
