@@ -131,14 +131,17 @@ class Locksmith:
         try:
             with anyio.fail_after(self._locked.patience):
                 for name in names:
-                    grant = await self._locked.lock.acquire(name, owner)
-                    if grant is None:
-                        raise TimeoutError(f"somebody else has the lock {name!r}")
-                    taken.append(grant)
+                    taken.append(await self._take(name, owner))  # noqa: PERF401 - given back
         except BaseException:
             await self.give_back(taken)
             raise
         return tuple(taken)
+
+    async def _take(self, name: str, owner: str) -> Grant:
+        grant = await self._locked.lock.acquire(name, owner)
+        if grant is None:
+            raise TimeoutError(f"somebody else has the lock {name!r}")
+        return grant
 
     async def give_back(self, grants: Iterable[Grant]) -> None:
         """Give locks back; one that cannot be given back runs out."""

@@ -96,25 +96,11 @@ class PostgresStore:
         self, group_id: str, tp: TopicPartition, owner: str, number: int | None = None
     ) -> Hold:
         """Make `owner` the one that may write; see `Store.acquire`."""
-        key = (group_id, *tp)
         async with self._connection() as connection:
             while True:
-                row = await (await connection.execute(_READ, key)).fetchone()
-                if row is None:
-                    epoch = 1 if number is None else number
-                    made = await connection.execute(_BEGIN, (*key, epoch, owner))
-                    if made.rowcount:
-                        return Hold(group_id, tp, epoch, owner, None)
-                    continue
-                if row[:2] == (number, owner):
-                    return Hold(group_id, tp, row[0], owner, row[2])
-                epoch = row[0] + 1 if number is None else number
-                if epoch <= row[0]:
-                    raise FencedWriteError(tp, epoch, row[0])
-                taken = await connection.execute(_TAKE, (epoch, owner, *key, row[0]))
-                swapped = await taken.fetchone()
-                if swapped is not None:
-                    return Hold(group_id, tp, epoch, owner, swapped[0])
+                taken = await _take(connection, (group_id, *tp), owner, number)
+                if taken is not None:
+                    return Hold(group_id, tp, taken[0], owner, taken[1])
 
     @asynccontextmanager
     async def transaction(
@@ -140,11 +126,14 @@ class PostgresStore:
             try:
                 yield connection
             finally:
-                if connection.closed or connection.broken:
-                    with anyio.CancelScope(shield=True):
-                        await connection.close()
-                else:
-                    self._idle.append(connection)
+                await self._put_back(connection)
+
+    async def _put_back(self, connection: "AsyncConnection[Any]") -> None:
+        if not (connection.closed or connection.broken):
+            self._idle.append(connection)
+            return
+        with anyio.CancelScope(shield=True):
+            await connection.close()
 
     async def _connect(self) -> "AsyncConnection[Any]":
         try:
@@ -158,6 +147,32 @@ class PostgresStore:
         name = "idle_in_transaction_session_timeout"
         await connection.execute("SELECT set_config(%s, %s, false)", (name, timeout))
         return connection
+
+
+async def _take(
+    connection: "AsyncConnection[Any]",
+    key: tuple[str, str, int],
+    owner: str,
+    number: int | None,
+) -> tuple[int, int | None] | None:
+    """Take the epoch by compare and swap; return it and the offset, None when another was faster.
+
+    Raises:
+        FencedWriteError: `number` is not higher than the present owner's.
+    """
+    row = await (await connection.execute(_READ, key)).fetchone()
+    if row is None:
+        epoch = 1 if number is None else number
+        made = await connection.execute(_BEGIN, (*key, epoch, owner))
+        return (epoch, None) if made.rowcount else None
+    if row[:2] == (number, owner):
+        return row[0], row[2]
+    epoch = row[0] + 1 if number is None else number
+    if epoch <= row[0]:
+        raise FencedWriteError(TopicPartition(key[1], key[2]), epoch, row[0])
+    taken = await connection.execute(_TAKE, (epoch, owner, *key, row[0]))
+    swapped = await taken.fetchone()
+    return None if swapped is None else (epoch, swapped[0])
 
 
 def on_asyncio() -> bool:

@@ -255,16 +255,22 @@ class Processor:
         """Read until the end; in between step back, when a hand asked for it."""
         while not self._shop.ending:
             with anyio.CancelScope() as self._reading:
-                try:
-                    await self._read_batches()
-                except StopAsyncIteration:
-                    if self._consumer.closed:
-                        self._shop.wind_up()
+                if await self._read_on():
                     return
-                except Exception as error:  # noqa: BLE001 - it ends the processor
-                    self._shop.fail(error)
             if self._shop.away:
                 await self._step_back()
+
+    async def _read_on(self) -> bool:
+        """Read until cancelled, or until that fails; tell whether there is nothing to read."""
+        try:
+            await self._read_batches()
+        except StopAsyncIteration:
+            if self._consumer.closed:
+                self._shop.wind_up()
+            return True
+        except Exception as error:  # noqa: BLE001 - it ends the processor
+            self._shop.fail(error)
+        return False
 
     async def _read_batches(self) -> None:
         alone = isinstance(self._strategy, Evict)

@@ -131,12 +131,17 @@ class SqliteStore:
 
     async def _begin(self) -> None:
         with anyio.move_on_after(self._patience):
-            while True:
-                try:
-                    self.connection.execute("BEGIN IMMEDIATE")
-                    return
-                except sqlite3.OperationalError as error:
-                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                        raise
+            while not self._has_begun():  # noqa: ASYNC110 - another process writes
                 await anyio.sleep(_LOOK_AGAIN)
+            return
         raise TimeoutError(f"another process has been writing for {self._patience:g} s")
+
+    def _has_begun(self) -> bool:
+        """Begin a transaction, unless another process is within one."""
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            return False
+        return True

@@ -33,6 +33,14 @@ def asked(port: int, path: str) -> Any:
         return json.load(answer)
 
 
+async def when_it_has_looked(port: int) -> Any:
+    """Return what it says once it knows of partitions; it looks several times a second."""
+    with anyio.fail_after(60):
+        while not (body := await anyio.to_thread.run_sync(asked, port, "/live"))["partitions"]:
+            pass
+    return body
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("group", [None, "g"])
 async def test_it_answers_while_records_are_printed(group: str | None) -> None:
@@ -48,10 +56,6 @@ async def test_it_answers_while_records_are_printed(group: str | None) -> None:
             plan = await make_plan(cluster, wanted, config, timeout=10)
             tasks.start_soon(consume, cluster, wanted, config, plan, lines, kept)
             await kept.has(1)
-            with anyio.fail_after(60):
-                # It looks several times a second.
-                body = await anyio.to_thread.run_sync(asked, port, "/live")
-                while not body["partitions"]:
-                    body = await anyio.to_thread.run_sync(asked, port, "/live")
+            body = await when_it_has_looked(port)
             tasks.cancel_scope.cancel()
     assert (body["live"], list(body["partitions"])) == (True, ["t-0"])
