@@ -15,6 +15,8 @@ On top of `Consumer`: a `Processor` calls a handler, and says when a record is d
 - `reports`: What a processor tells
 - `shop`: What the parts of one processor share
 - `trying`: One record in the hands of the handler, until it has ended
+- `absences`: Leaves a partition, or all, to others for a while
+- `yielding`: An assignor whose members can leave single partitions to others
 - `serial`: The records of a partition one after the other, in each semantics
 - `parallel`: The records of a partition several at a time
 - `letters`: Writes copies of records: back to their topic, or to the one of dead letters
@@ -52,6 +54,7 @@ from kgroup.processing.serial import Handler
 from kgroup.processing.sqlite import SqliteStore
 from kgroup.processing.sqlite_lock import SqliteLock
 from kgroup.processing.store import Hold, Store
+from kgroup.processing.yielding import YieldingAssignor
 
 __all__ = [
     "AtLeastOnce",
@@ -83,6 +86,7 @@ __all__ = [
     "Store",
     "Strategy",
     "Wait",
+    "YieldingAssignor",
     "per_key",
     "per_partition",
 ]

@@ -158,19 +158,24 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Relinquish:
-    """What is done is committed, and this member leaves its partitions to others for a while.
+    """What is done is committed, and this member leaves the partition to others for a while.
+
+    With `assignors=[YieldingAssignor()]` it gives up that partition alone; otherwise all it has.
 
     Args:
         deadline: seconds that the handler has for a record or a batch.
-        away: seconds until it subscribes again.
+        away: seconds until it asks for the partition again; twice as long each further time that
+            the same record is why.
+        away_max: the longest, unless `away` is longer.
     """
 
     deadline: float
     away: float = 30.0
+    away_max: float = 600.0
 
     def __post_init__(self) -> None:
-        _seconds("deadline", self.deadline)
-        _seconds("away", self.away)
+        for name in ("deadline", "away", "away_max"):
+            _seconds(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 Decides: what is refused before anything is read.
 Never: looks at a record.
 
-In a rebalance the group waits for a batch in hand for half of `max_poll_interval` at most. So that
-is the time within which a record must be through with its strategy.
+An eager group waits for a batch in hand for half of `max_poll_interval` at most, and in a
+cooperative one the next owner waits. So that is the time within which a record must be through.
 """
 
 from typing import Final

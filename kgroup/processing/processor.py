@@ -21,6 +21,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from kgroup.consumer import Batch, Consumer
 from kgroup.errors import ArgumentError, ConfigError, IllegalStateError, KGroupError
 from kgroup.marshal.rules import Guarantee
+from kgroup.processing.absences import Absences
 from kgroup.processing.choices import (
     AtLeastOnce,
     AtMostOnce,
@@ -31,6 +32,7 @@ from kgroup.processing.choices import (
     InParallel,
     Per,
     Raise,
+    Relinquish,
     Requeue,
     Semantics,
     Strategy,
@@ -52,6 +54,7 @@ from kgroup.processing.serial import (
 )
 from kgroup.processing.shop import Shop
 from kgroup.processing.trying import Trying
+from kgroup.processing.yielding import YieldingAssignor
 from kgroup.types import Claim, Leave, TopicPartition
 from kgroup.values import dataclass
 
@@ -151,7 +154,11 @@ class Processor:
             self._shop, self._strategy, bad_records, self._letters, self._reports, config.group()
         )
         smith = None if locks is None else Locksmith(locks, config.group())
-        self._tools = Tools(self._shop, trying, self._reports, handler, smith)
+        absences = None
+        if isinstance(self._strategy, Relinquish):
+            kinds = (each for each in config.assignors if isinstance(each, YieldingAssignor))
+            absences = Absences(self._shop, self._strategy, next(kinds, None))
+        self._tools = Tools(self._shop, trying, self._reports, handler, smith, absences)
         self._hands: dict[Claim, _Hand] = {}
         lanes = self._semantics.lanes if isinstance(self._semantics, InParallel) else 0
         self._crew = Crew(self._shop, lanes)
@@ -282,21 +289,11 @@ class Processor:
             self._hand_of(batch.claim).feed(batch)
 
     async def _step_back(self) -> None:
-        """Give everything up, and subscribe again after a while."""
-        away = getattr(self._strategy, "away", 0.0)
+        """Give everything up for a while, when nothing is in hand any more."""
         while self._is_busy():
             await self._shop.news.wait()
-        wanted = self._consumer.subscription()
-        self._consumer.unsubscribe()
-        await self._shop.pause(away)
-        self._shop.away = False
-        if wanted is not None and not self._shop.ending:
-            if wanted.partitions is not None:
-                self._consumer.assign(wanted.partitions)
-            else:
-                self._consumer.subscribe(
-                    *(wanted.topics or ()), pattern=wanted.pattern, exclude=wanted.exclude
-                )
+        assert self._tools.absences is not None
+        await self._tools.absences.leave_all()
 
     # -- hands -----------------------------------------------------------------------------
 

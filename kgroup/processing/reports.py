@@ -28,7 +28,7 @@ class ReportKind(Word):
     FENCED = "the store, or a lock, refused the write: somebody else came later"
     UNLOCKED = "its partition waits: a lock is not to be had, or its service is down"
     REPEATED = "processed before, says the store; skipped and committed"
-    STEPPED_BACK = "this member gives its partitions up for a while"
+    STEPPED_BACK = "this member leaves its partition to others for a while"
     NOT_COMMITTED = "done, and its commit was refused or not answered"
 
 

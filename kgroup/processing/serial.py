@@ -22,6 +22,7 @@ from kgroup.errors import (
     NotOwnedError,
 )
 from kgroup.frozen import replace
+from kgroup.processing.absences import Absences
 from kgroup.processing.choices import EffectivelyOnce, Per
 from kgroup.processing.locks import Grant, Locksmith
 from kgroup.processing.reports import ReportKind, Reports
@@ -46,6 +47,7 @@ class Tools:
         reports: tells what happened.
         handler: the user's.
         locks: takes the locks of a batch, None without any.
+        absences: gives partitions up for a while, None where the strategy never does.
     """
 
     shop: Shop
@@ -53,6 +55,7 @@ class Tools:
     reports: Reports
     handler: Handler
     locks: Locksmith | None = None
+    absences: Absences | None = None
 
 
 class Way(Protocol):
@@ -111,6 +114,9 @@ class CommittedAfter:
             tools.reports.tell(unit.report(ReportKind.LATE, error))
             return Ending.OVER
         except CommitFailedError as error:
+            if not tools.shop.holds(unit.claim):
+                tools.reports.tell(unit.report(ReportKind.LATE, error))
+                return Ending.OVER
             # It was handled; the next commit covers it, or it comes again.
             tools.reports.tell(unit.report(ReportKind.NOT_COMMITTED, error))
         else:
@@ -291,16 +297,17 @@ class SerialHand:
     async def _work(self) -> None:
         try:
             while self._queue:
-                ending = await self._batch(self._queue[0])
+                ending, at = await self._batch(self._queue[0])
                 self._queue.popleft()
-                self._after(ending)
+                self._after(ending, at)
         except Exception as error:  # noqa: BLE001 - it ends the processor
             self._shop.fail(error)
         finally:
             self._works = False
             self._shop.news.notify()
 
-    async def _batch(self, batch: Batch[Any, Any]) -> Ending:
+    async def _batch(self, batch: Batch[Any, Any]) -> tuple[Ending, int]:
+        """Handle a batch; return how that ended, and the offset from which it is not."""
         async with batch:
             ending, at = await self._under_locks(batch)
             if ending in FINISHED:
@@ -312,7 +319,7 @@ class SerialHand:
         if ending is Ending.SOUGHT and self._shop.holds(self.claim):
             # Its commit was asked for, so it counts as done; it was refused, so it comes again.
             self._shop.consumer.seek(batch.partition, at)
-        return ending
+        return ending, at
 
     async def _under_locks(self, batch: Batch[Any, Any]) -> tuple[Ending, int]:
         """Handle a batch while its locks are held; return as `_units`."""
@@ -357,7 +364,7 @@ class SerialHand:
             self._tools.reports.tell(unit.report(ReportKind.FENCED, error))
             return Ending.FENCED
 
-    def _after(self, ending: Ending) -> None:
+    def _after(self, ending: Ending, at: int) -> None:
         """Go on with the next batch; or give all back, and read on when there is a reason to."""
         shop = self._shop
         if ending in FINISHED:
@@ -367,13 +374,13 @@ class SerialHand:
         while self._queue:
             self._queue.popleft().release()
         match ending:
-            case Ending.STOPPED:
+            case Ending.STOPPED if self.claim in shop.stopped:
                 shop.hold_back(self.claim)
-            case Ending.FENCED | Ending.SOUGHT | Ending.UNLOCKED:
+            case Ending.STOPPED | Ending.FENCED | Ending.SOUGHT | Ending.UNLOCKED:
                 shop.hold_back(self.claim)
                 shop.start(shop.resume_later, self.claim)
             case Ending.BACK:
-                shop.resume(self.claim)
-                shop.step_back()
+                assert self._tools.absences is not None
+                self._tools.absences.begin(self.claim, at)
             case _:
                 shop.resume(self.claim)

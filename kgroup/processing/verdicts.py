@@ -63,7 +63,7 @@ class TryAgain:
 
 @dataclass(frozen=True, slots=True)
 class StepBack:
-    """This member gives its partitions up for a while."""
+    """This member leaves the partition to others for a while."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,7 @@ _PROCESSING: Final = (
     ),
     "processing.sqlite.SqliteStore",
     "processing.postgres.PostgresStore",
+    "processing.yielding.YieldingAssignor",
     "processing.store.Store",
     "processing.store.Hold",
     "processing.locks.Locked",
