@@ -26,7 +26,7 @@ from kgroup.processing.reports import Report, ReportKind
 from kgroup.processing.serial import Tools
 from kgroup.processing.shop import Shop
 from kgroup.processing.trying import FINISHED, Ending, Unit
-from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata
+from kgroup.types import Claim, CommitOutcome, Generation, OffsetAndMetadata
 
 
 class Crew:
@@ -84,6 +84,7 @@ class ParallelHand:
         self._lanes: dict[Hashable, deque[Unit]] = {}
         self._admits = False
         self._halted: Ending | None = None
+        self._token: Generation | None = None
         self._under_way = 0
         self._dirty = False
 
@@ -95,6 +96,7 @@ class ParallelHand:
     def feed(self, batch: Batch[Any, Any]) -> None:
         """Take a batch; its partition is paused until the records are in their lanes."""
         self._incoming.append(batch)
+        self._token = batch.token
         self._shop.hold_back(self.claim)
         if not self._admits:
             self._admits = True
@@ -246,7 +248,7 @@ class ParallelHand:
         self._under_way -= 1
         for tp, each in outcome.failed().items():
             begin, error = each.offset.offset, RuntimeError(each.reason)
-            report = Report(ReportKind.NOT_COMMITTED, tp, begin, begin, error=error)
+            report = Report(ReportKind.NOT_COMMITTED, tp, begin, begin, self._token, error)
             self._tools.reports.tell(report)
         if outcome.ok:
             self._commit()
@@ -269,7 +271,7 @@ class ParallelHand:
             batch.release()
         self._batches.clear()
         self._incoming.clear()
-        if self._halted is Ending.STOPPED:
+        if self._halted is Ending.STOPPED and self.claim in self._shop.stopped:
             self._shop.hold_back(self.claim)
         else:
             self._shop.resume(self.claim)

@@ -17,6 +17,7 @@ from kgroup.types import Claim, Membership, TopicPartition
 AFTER_TROUBLE: Final = 0.5
 """Seconds until a partition is read again of which something was refused."""
 _LOOK_AGAIN: Final = 1.0
+_A_TURN: Final = 0.01
 
 
 class Shop:
@@ -84,6 +85,20 @@ class Shop:
         if membership is not self._seen:
             self._seen, self._held = membership, frozenset(membership.claims)
         return membership
+
+    async def catch_up(self, claim: Claim) -> None:
+        """Let the member hear that its lease is over, if it is: the loop may have been blocked.
+
+        1. A handler blocks the loop; 2. the lease ends, and with it what this member owns; 3. the
+        handler returns: the member knows nothing of step 2 until its own tasks have had a turn.
+        """
+        with anyio.move_on_after(_LOOK_AGAIN):
+            while self.holds(claim) and self._lease_is_over():  # noqa: ASYNC110 - a turn is all
+                await anyio.sleep(_A_TURN)
+
+    def _lease_is_over(self) -> bool:
+        vitals = self.consumer.vitals()
+        return vitals.pulse.until is not None and vitals.at >= vitals.pulse.until
 
     async def pause(self, seconds: float) -> None:
         """Wait, but not beyond the end."""

@@ -34,6 +34,8 @@ from kgroup.words import Word
 Call: TypeAlias = Callable[[], Awaitable[None] | None]
 """Calls the handler once."""
 
+_LONG: Final = 1.0
+"""Seconds that a handler takes, from which on it may have blocked the event loop."""
 _WRITING_BAD: Final = 10.0
 """Seconds for a record that cannot be deserialised to be written elsewhere."""
 
@@ -46,7 +48,7 @@ class Ending(Word):
     LEFT = "nothing more is begun; it goes back as it is"
     OVER = "the partition is not owned any more"
     STOPPED = "it could not be written elsewhere: its partition is stopped"
-    BACK = "this member gives its partitions up for a while"
+    BACK = "this member leaves its partition to others for a while"
     FENCED = "the store, or a lock, has another owner"
     UNLOCKED = "a lock that it needs is not to be had"
     SOUGHT = "its commit was refused: reading goes back to it"
@@ -158,7 +160,10 @@ class Trying:
             return await self._send(unit, bad, dead(self._bad_records, failure, _WRITING_BAD))
         while True:
             attempt += 1
+            called_at = anyio.current_time()
             error = await self._try(call)
+            if anyio.current_time() - called_at >= _LONG:
+                await self._shop.catch_up(unit.claim)
             if not late_counts and not self._shop.holds(unit.claim):
                 self._reports.tell(unit.report(ReportKind.LATE, error, attempt))
                 return Ending.OVER
