@@ -16,6 +16,7 @@ from tests.house import (
     marshal_page,
     porting,
     reference_pages,
+    semantics_page,
     surface,
 )
 from tests.pages import DOCS
@@ -26,6 +27,7 @@ PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
     {
         api.PAGE: api.render,
         porting.PAGE: porting.render,
+        semantics_page.PAGE: semantics_page.render,
         DOCS / "public-surface.md": surface.render,
         DOCS / broker_page.NAME: broker_page.render,
         **{DOCS / name: partial(marshal_page.render, name) for name in marshal_page.NAMES},

@@ -1,9 +1,10 @@
-"""Processors on a real broker: what a death at each line repeats or loses; zombies and the store;
-the five strategies for a record that cannot finish.
+"""Processors on a real broker: zombies and the store; the five strategies for a record that cannot
+finish.
 """
 
 import signal
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 import anyio
 import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from kgroup import Consumer, Record
 from kgroup.processing import (
@@ -23,11 +26,13 @@ from kgroup.processing import (
     Requeue,
     Strategy,
     Wait,
+    YieldingAssignor,
 )
 from kgroup.processing.verdicts import ATTEMPTS, CAUSE, ORIGIN
 from kgroup.testing.kafka import RealKafka, create_topic
-from tests.real.ground import Ground, committed, eventually, fresh, lay_ground
-from tests.real.handling import life
+from kgroup.wire.consumer_protocol import decode_assignment
+from tests.real.ground import Ground, committed, describe, eventually, fresh, lay_ground
+from tests.real.handling import Orders, life
 from tests.real.members import FAST
 
 pytestmark = pytest.mark.real
@@ -35,20 +40,9 @@ pytestmark = pytest.mark.real
 RECORDS = 10
 PATIENCE = 180.0
 
-DEATHS: list[tuple[str, tuple[str, int], list[int], list[int]]] = [
-    ("auto", ("end", 7), [0, 1, 2, 3, 4, 5, 6, 7], []),
-    ("batch", ("begin", 7), [5, 6], []),
-    ("batch", ("end", 7), [5, 6, 7], []),
-    ("record", ("begin", 7), [], []),
-    ("record", ("end", 7), [7], []),
-    ("most", ("begin", 7), [], [7]),
-    ("most", ("end", 7), [], []),
-    ("parallel", ("begin", 7), [], []),
-    ("parallel", ("end", 7), [7], []),
-    ("store", ("begin", 7), [], []),
-    ("store", ("end", 7), [], []),
-]
-"""Semantics, the line at which the process dies, what is repeated then, what is lost."""
+
+STORED = Orders(semantics="store")
+STUCK_AT_7 = Orders(semantics="store", waits_at=7)
 
 
 def options_of(kafka: RealKafka, group: str, client_id: str, **more: Any) -> dict[str, Any]:
@@ -74,44 +68,6 @@ async def all_committed(kafka: RealKafka, group: str, count: int = RECORDS) -> N
             await anyio.sleep(0.1)
 
 
-@pytest.mark.parametrize(
-    ("semantics", "kill", "repeated", "lost"),
-    DEATHS,
-    ids=[f"{each[0]}-dies_at_{each[1][0]}" for each in DEATHS],
-)
-async def test_what_a_death_at_this_line_repeats_and_loses(
-    kafka: RealKafka,
-    tmp_path: Path,
-    anyio_backend_name: str,
-    semantics: str,
-    kill: tuple[str, int],
-    repeated: list[int],
-    lost: list[int],
-) -> None:
-    ground, group = await lay_ground(kafka, 1), fresh("group")
-    await ground.fill_in_one_batch(RECORDS)
-    auto = {"enable_auto_commit": semantics == "auto", "max_poll_records": 5}
-    # Within the first life nothing is committed by the clock.
-    first = options_of(kafka, group, "first", auto_commit_interval=300.0, **auto)
-    async with life(
-        ground.topic, tmp_path, anyio_backend_name, semantics=semantics, kill=kill, **first
-    ) as one:
-        assert await one.ended() == -signal.SIGKILL
-    second = options_of(kafka, group, "second", **auto)
-    async with life(
-        ground.topic, tmp_path, anyio_backend_name, semantics=semantics, **second
-    ) as two:
-        await all_committed(kafka, group)
-        two.send(signal.SIGTERM)
-        assert await two.ended() == 0
-    if semantics == "store":
-        assert bills(tmp_path) == list(range(RECORDS))
-        return
-    before, after = one.lines("end"), two.lines("end")
-    assert sorted(set(before) & set(after)) == repeated
-    assert sorted(set(range(RECORDS)) - set(before) - set(after)) == lost
-
-
 # -- zombies ---------------------------------------------------------------------------------------
 
 
@@ -120,13 +76,13 @@ async def test_a_process_that_was_frozen_writes_nothing_when_it_wakes(
 ) -> None:
     ground, group = await lay_ground(kafka, 1), fresh("group")
     await ground.fill(RECORDS)
+    place = ground.topic, tmp_path, anyio_backend_name
     zombie_options = options_of(kafka, group, "zombie")
     heir_options = options_of(kafka, group, "heir")
-    place = ground.topic, tmp_path, anyio_backend_name
-    async with life(*place, semantics="store", waits_at=7, **zombie_options) as zombie:
+    async with life(*place, STUCK_AT_7, **zombie_options) as zombie:
         await eventually(lambda: zombie.lines("ready"), "it stands at 7", timeout=PATIENCE)
         zombie.send(signal.SIGSTOP)
-        async with life(*place, semantics="store", **heir_options) as heir:
+        async with life(*place, STORED, **heir_options) as heir:
             await eventually(lambda: 9 in heir.lines("end"), "others go on", timeout=PATIENCE)
             (tmp_path / "go").touch()
             zombie.send(signal.SIGCONT)
@@ -146,9 +102,9 @@ async def test_the_older_of_two_twins_writes_nothing_more(
     place = ground.topic, tmp_path, anyio_backend_name
     older_options = options_of(kafka, group, "older", group_instance_id="one")
     younger_options = options_of(kafka, group, "younger", group_instance_id="one")
-    async with life(*place, semantics="store", waits_at=7, **older_options) as older:
+    async with life(*place, STUCK_AT_7, **older_options) as older:
         await eventually(lambda: older.lines("ready"), "it stands at 7", timeout=PATIENCE)
-        async with life(*place, semantics="store", **younger_options) as younger:
+        async with life(*place, STORED, **younger_options) as younger:
             await eventually(
                 lambda: 9 in younger.lines("end"), "the twin goes on", timeout=PATIENCE
             )
@@ -157,7 +113,46 @@ async def test_the_older_of_two_twins_writes_nothing_more(
             younger.send(signal.SIGTERM)
             assert await younger.ended() == 0
         assert await older.ended() != 0  # its group has fenced it, too
+    assert set(older.lines("generation")) == set(younger.lines("generation"))
     assert bills(tmp_path) == list(range(RECORDS))
+
+
+@pytest.mark.faults
+async def test_a_group_that_was_deleted_counts_from_1_again_and_the_store_does_not(
+    kafka: RealKafka, tmp_path: Path, anyio_backend_name: str
+) -> None:
+    """1. A process is frozen; 2. its group is empty, and deleted; 3. another one begins it anew, in
+    the same generation; 4. the first one wakes."""
+    ground, group = await lay_ground(kafka, 1), fresh("group")
+    await ground.fill(RECORDS)
+    place = ground.topic, tmp_path, anyio_backend_name
+    zombie_options = options_of(kafka, group, "zombie")
+    heir_options = options_of(kafka, group, "heir")
+    async with life(*place, STUCK_AT_7, **zombie_options) as zombie:
+        await eventually(lambda: zombie.lines("ready"), "it stands at 7", timeout=PATIENCE)
+        zombie.send(signal.SIGSTOP)
+        await anyio.to_thread.run_sync(delete_when_empty, kafka, group)
+        async with life(*place, STORED, **heir_options) as heir:
+            await eventually(lambda: 9 in heir.lines("end"), "others go on", timeout=PATIENCE)
+            (tmp_path / "go").touch()
+            zombie.send(signal.SIGCONT)
+            await eventually(lambda: zombie.lines("fenced"), "it is refused", timeout=PATIENCE)
+            heir.send(signal.SIGTERM)
+            assert await heir.ended() == 0
+    assert set(zombie.lines("generation")) == set(heir.lines("generation"))
+    assert heir.lines("repeated") == list(range(7))  # nothing was committed any more
+    assert heir.lines("begin") == [7, 8, 9]
+    assert bills(tmp_path) == list(range(RECORDS))
+
+
+def delete_when_empty(kafka: RealKafka, group: str) -> None:
+    """Delete a group as soon as the coordinator has missed its last member."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    ends = time.monotonic() + PATIENCE
+    while describe(kafka, group).group_state != "Empty":
+        assert time.monotonic() < ends, "it is never empty"
+        time.sleep(0.1)
+    admin.delete_consumer_groups([group])[group].result(10.0)
 
 
 # -- records that cannot finish --------------------------------------------------------------------
@@ -246,6 +241,53 @@ async def test_relinquish_gives_everything_to_others_at_once(kafka: RealKafka) -
     assert set(failing.done) == values(ground, 0, 1)
 
 
+class StuckAt2(Failing):
+    """Fails for ever at offset 2 of the first partition of which it gets that."""
+
+    async def __call__(self, record: Record[Any, Any]) -> None:
+        if record.offset == 2 and not self.value:
+            self.value = record.value
+        await super().__call__(record)
+
+
+async def test_relinquish_gives_one_partition_away_where_the_assignor_can_be_told(
+    kafka: RealKafka,
+) -> None:
+    ground, group = await lay_ground(kafka, 4), fresh("group")
+    stuck, heir = StuckAt2(b""), Failing(b"")
+    one, two = (
+        options_of(kafka, group, name, assignors=[YieldingAssignor()]) for name in ("one", "two")
+    )
+    async with (
+        processing(ground, stuck, Relinquish(2.0, away=300.0), **one) as reports,
+        processing(ground, heir, Wait(), **two),
+    ):
+        await anyio.to_thread.run_sync(until_both_are_in, kafka, group)
+        await ground.fill(5)
+        everything = {value for p in range(4) for value in values(ground, *range(5), partition=p)}
+        done = lambda: {*stuck.done, *heir.done}  # noqa: E731
+        await eventually(lambda: done() == everything, "all is done", timeout=PATIENCE)
+        assert [each.kind for each in reports if each.kind is not ReportKind.FAILED] == [
+            ReportKind.STEPPED_BACK
+        ]
+    assert len(stuck.done) == 7  # two of the one, and all five of the other
+    assert len(heir.done) == 13
+
+
+def until_both_are_in(kafka: RealKafka, group: str) -> None:
+    """Wait until two members have two partitions each."""
+    ends = time.monotonic() + PATIENCE
+    while True:
+        found = describe(kafka, group)
+        given = [
+            len(decode_assignment(each.member_assignment).partitions) for each in found.members
+        ]
+        if found.group_state == "Stable" and given == [2, 2]:
+            return
+        assert time.monotonic() < ends, "they never have two each"
+        time.sleep(0.1)
+
+
 async def test_requeue_then_dead_letter(kafka: RealKafka) -> None:
     ground, group, dead = await lay_ground(kafka, 1), fresh("group"), fresh("dead")
     await anyio.to_thread.run_sync(create_topic, kafka.bootstrap, dead, 1)
@@ -277,6 +319,30 @@ async def test_a_dead_letter_is_in_the_other_topic_before_the_record_is_committe
         await all_committed(kafka, group, 5)
     assert (await read_one(kafka, dead)).value == failing.value
     assert failing.tries == 2
+
+
+async def test_a_letter_that_the_broker_refuses_stops_its_partition_and_skips_nothing(
+    kafka: RealKafka,
+) -> None:
+    ground, group, dead = await lay_ground(kafka, 2), fresh("group"), fresh("dead")
+    await anyio.to_thread.run_sync(make_topic_for_nothing, kafka, dead)
+    await ground.fill(5)
+    failing = Failing(f"{ground.topic}-0@2".encode())
+    stuck = DeadLetter(dead)
+    async with processing(ground, failing, stuck, **options_of(kafka, group, "one")) as reports:
+        wanted = values(ground, 0, 1) | values(ground, *range(5), partition=1)
+        await eventually(lambda: set(failing.done) == wanted, "the other one flows")
+        stopped = [each for each in reports if each.kind is ReportKind.STOPPED]
+        assert [(each.first, each.tp) for each in stopped] == [(2, ground.tp(0))]
+        assert "MESSAGE_TOO_LARGE" in str(stopped[0].error)
+    assert (await anyio.to_thread.run_sync(committed, kafka, group))[0] == 2
+
+
+def make_topic_for_nothing(kafka: RealKafka, topic: str) -> None:
+    """Make a topic that takes no record, for each is too large."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    new = NewTopic(topic, 1, 1, config={"max.message.bytes": "10"})
+    admin.create_topics([new])[topic].result(10.0)
 
 
 async def read_one(kafka: RealKafka, topic: str) -> Record[Any, Any]:
