@@ -25,6 +25,7 @@ NEWER = {
     DOCS / "processing.md",
     DOCS / "semantics.md",
     DOCS / "stuck-records.md",
+    DOCS / "handler-faults.md",
     DOCS / "stores.md",
     DOCS / "locks.md",
     DOCS / "health.md",
