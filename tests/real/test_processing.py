@@ -331,10 +331,11 @@ async def test_a_letter_that_the_broker_refuses_stops_its_partition_and_skips_no
     stuck = DeadLetter(dead)
     async with processing(ground, failing, stuck, **options_of(kafka, group, "one")) as reports:
         wanted = values(ground, 0, 1) | values(ground, *range(5), partition=1)
+        stopped = lambda: [each for each in reports if each.kind is ReportKind.STOPPED]  # noqa: E731
+        await eventually(stopped, "it stops", timeout=PATIENCE)
         await eventually(lambda: set(failing.done) == wanted, "the other one flows")
-        stopped = [each for each in reports if each.kind is ReportKind.STOPPED]
-        assert [(each.first, each.tp) for each in stopped] == [(2, ground.tp(0))]
-        assert "MESSAGE_TOO_LARGE" in str(stopped[0].error)
+        assert [(each.first, each.tp) for each in stopped()] == [(2, ground.tp(0))]
+        assert "MESSAGE_TOO_LARGE" in str(stopped()[0].error)
     assert (await anyio.to_thread.run_sync(committed, kafka, group))[0] == 2
 
 
