@@ -3,8 +3,9 @@
 Decides: what is refused before anything is read.
 Never: looks at a record.
 
-An eager group waits for a batch in hand for half of `max_poll_interval` at most, and in a
-cooperative one the next owner waits. So that is the time within which a record must be through.
+An eager group, and one of KIP-848, wait for a batch in hand for half of `max_poll_interval` at
+most; in a classic cooperative one the next owner waits. So that is the time within which a record
+must be through.
 """
 
 from typing import Final

@@ -33,7 +33,7 @@ class Batch(Generic[K, V]):
 
     While a batch is in hand its partition is not given to another member. Exceptions: the
     membership is lost, the application does not read for `max_poll_interval`, or half of that is
-    over since the group asked for the partition.
+    over since the group asked for the partition; a classic cooperative group waits longer.
 
     Args:
         taken: what was handed out.
