@@ -20,6 +20,7 @@ from typing import Protocol, runtime_checkable
 
 from anyio.abc import TaskStatus
 
+from kgroup.observe.vitals import Pulse
 from kgroup.types import (
     Claim,
     CommitOutcome,
@@ -149,4 +150,13 @@ class QueueingBackend(Protocol):
             heard: called once with the outcome, in order of calls, perhaps before this returns; it
                 must not wait.
         """
+        ...
+
+
+@runtime_checkable
+class PulsingBackend(Protocol):
+    """A backend whose membership ends unless it is confirmed."""
+
+    def pulse(self) -> Pulse:
+        """Return until when its claims are proved, since when, and how long a proof lasts."""
         ...

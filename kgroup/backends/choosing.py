@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 import anyio
 from anyio.abc import TaskStatus
 
-from kgroup.backends.backend import GroupBackend, QueueingBackend
+from kgroup.backends.backend import GroupBackend, PulsingBackend, QueueingBackend
 from kgroup.codes import ErrorCode
 from kgroup.errors import KGroupError, UnsupportedVersionError
 from kgroup.net.cluster import Cluster
+from kgroup.observe.vitals import Pulse
 from kgroup.types import (
     Claim,
     CommitOutcome,
@@ -196,6 +197,11 @@ class ChoosingBackend:
     def takes_partitions(self) -> bool:
         """Whether exact partitions are asked of the group: neither protocol does."""
         return False
+
+    def pulse(self) -> Pulse:
+        """Return what the chosen backend can prove of its membership; nothing before the choice."""
+        chosen: object = self._chosen
+        return chosen.pulse() if isinstance(chosen, PulsingBackend) else Pulse()
 
     @property
     def trouble(self) -> Exception | None:

@@ -5,24 +5,13 @@ Never: judges them; `kgroup.observe.health` does.
 """
 
 import math
-from typing import Protocol, runtime_checkable
 
+from kgroup.backends.backend import PulsingBackend
 from kgroup.config import ConsumerConfig
-from kgroup.consumer.assembly import Parts, member_started
+from kgroup.consumer.assembly import Parts
 from kgroup.consumer.buffer.owned import Owned
 from kgroup.frozen import replace
-from kgroup.journal import MemberStarted
-from kgroup.observe.vitals import Part, Pulse, Vitals
-from kgroup.types import Backend
-
-
-@runtime_checkable
-class PulsingBackend(Protocol):
-    """A backend whose membership ends unless it is confirmed."""
-
-    def pulse(self) -> Pulse:
-        """Return until when, and since when."""
-        ...
+from kgroup.observe.vitals import Part, Vitals
 
 
 def vitals_of(config: ConsumerConfig, parts: Parts) -> Vitals:
@@ -45,21 +34,12 @@ def vitals_of(config: ConsumerConfig, parts: Parts) -> Vitals:
     )
     if not isinstance(backend, PulsingBackend):
         return vitals
-    limits = member_started(config)
-    beats = None if config.backend is Backend.MARSHAL else limits.heartbeat_interval
     return replace(
         vitals,
         pulse=backend.pulse(),
         poll_interval=config.poll_interval,
-        lease=_lease(limits),
-        heartbeat_interval=beats,
         isolated=config.isolated_heartbeats,
     )
-
-
-def _lease(limits: MemberStarted) -> float | None:
-    ends = [each for each in (limits.session_timeout, limits.rebalance_timeout) if each is not None]
-    return min(ends) - (limits.lease_margin or 0.0) if ends else None
 
 
 def _part(parts: Parts, owned: Owned) -> Part:

@@ -47,6 +47,11 @@ class Lease:
         return min(session_end, round_end) - self.margin
 
     @property
+    def longest(self) -> float:
+        """Seconds from a confirmation to the end of what it proves."""
+        return min(self.session_timeout, self.rebalance_timeout) - self.margin
+
+    @property
     def proved(self) -> bool:
         """Whether there is a proof, however old."""
         return self.expires_at() is not None

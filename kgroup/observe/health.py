@@ -215,9 +215,9 @@ class Monitor:
             allowed = limits.poll * vitals.poll_interval
             if unread >= allowed:
                 found.append(f"nothing was read for {unread:.3g} s, limit {allowed:g} s")
-        left = _left(vitals, now)
-        if limits.lease is not None and left is not None and vitals.lease is not None:
-            needed = (1 - limits.lease) * vitals.lease
+        left, lease = _left(vitals, now), vitals.pulse.lease
+        if limits.lease is not None and left is not None and lease is not None:
+            needed = (1 - limits.lease) * lease
             if left <= needed:
                 found.append(f"the membership ends in {left:.3g} s, limit {needed:g} s")
         if limits.stuck is not None and stuck is not None and now - stuck[1] >= limits.stuck:

@@ -109,7 +109,7 @@ class Stalls:
         return max(waits, key=lambda each: each[1], default=None)
 
     def _heartbeat(self, vitals: Vitals) -> Iterator[Stall]:
-        confirmed, every = vitals.pulse.confirmed_at, vitals.heartbeat_interval
+        confirmed, every = vitals.pulse.confirmed_at, vitals.pulse.heartbeat_interval
         silence = 0.0 if confirmed is None else vitals.at - confirmed
         limit = self._limits.heartbeats * (every or 0.0)
         late = every is not None and silence >= limit

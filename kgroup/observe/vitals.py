@@ -18,10 +18,14 @@ class Pulse:
         until: when the first of its claims ends unless it is confirmed, None without any.
         confirmed_at: when the heartbeat that was answered last was sent, None where none was, or
             where keys have heartbeats of their own.
+        lease: seconds that a claim lasts without being confirmed, None without a group.
+        heartbeat_interval: seconds between two heartbeats, None where keys have their own.
     """
 
     until: float | None = None
     confirmed_at: float | None = None
+    lease: float | None = None
+    heartbeat_interval: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,6 @@ class Vitals:
         pulse: what is proved of the membership.
         polled_at: when the application read last, None before the first read.
         poll_interval: the longest it may go without reading, None without a group.
-        lease: how long a membership lasts without being confirmed, None without a group.
-        heartbeat_interval: between two heartbeats, None where keys have their own.
         isolated: whether heartbeats go on while the event loop is blocked.
         listener: name and number of the callback that runs, None without one.
         failure: what ended the consumer's work, None while nothing did.
@@ -87,8 +89,6 @@ class Vitals:
     pulse: Pulse = Pulse()
     polled_at: float | None = None
     poll_interval: float | None = None
-    lease: float | None = None
-    heartbeat_interval: float | None = None
     isolated: bool = False
     listener: tuple[str, int] | None = None
     failure: Exception | None = None

@@ -41,11 +41,9 @@ SOUND = Vitals(
     at=100.0,
     membership=MEMBER,
     parts=(Part(CLAIM, 10, 10, 10, paused=False),),
-    pulse=Pulse(until=140.0, confirmed_at=99.0),
+    pulse=Pulse(until=140.0, confirmed_at=99.0, lease=40.0, heartbeat_interval=3.0),
     polled_at=99.0,
     poll_interval=60.0,
-    lease=40.0,
-    heartbeat_interval=3.0,
 )
 
 
@@ -192,7 +190,7 @@ async def found(
 
 
 async def test_a_blocked_loop_is_measured_when_it_goes_on() -> None:
-    patient = Hours(replace(SOUND, pulse=Pulse(), heartbeat_interval=None))
+    patient = Hours(replace(SOUND, pulse=Pulse()))
     async with found(patient) as stalls:
         await anyio.sleep(5)
         patient.skip = 3.0  # as if nothing had run for so long
@@ -226,7 +224,7 @@ async def test_a_late_heartbeat_is_told_once() -> None:
 async def test_no_progress_is_told_once_where_something_is_to_be_done(
     part: Part, stalls_too: bool
 ) -> None:
-    vitals = replace(SOUND, parts=(part,), pulse=Pulse(), heartbeat_interval=None)
+    vitals = replace(SOUND, parts=(part,), pulse=Pulse())
     async with found(Hours(vitals)) as stalls:
         await anyio.sleep(59)
         assert stalls == []
@@ -235,7 +233,7 @@ async def test_no_progress_is_told_once_where_something_is_to_be_done(
 
 
 async def test_progress_begins_the_count_anew() -> None:
-    patient = Hours(replace(SOUND, pulse=Pulse(), heartbeat_interval=None))
+    patient = Hours(replace(SOUND, pulse=Pulse()))
     async with found(patient) as stalls:
         for done in range(5):
             parts = (Part(CLAIM, done, 10, 20, paused=False),)
@@ -261,7 +259,7 @@ async def test_one_line_in_the_log_for_each_kind_and_minute(
         Part(Claim(TopicPartition("t", number), number), 0, 1, 1, paused=True)
         for number in range(5)
     )
-    patient = Hours(replace(SOUND, parts=parts, pulse=Pulse(), heartbeat_interval=None))
+    patient = Hours(replace(SOUND, parts=parts, pulse=Pulse()))
     with caplog.at_level(logging.WARNING, "kgroup.observe"):
         async with found(patient) as stalls:
             await anyio.sleep(100)
@@ -274,8 +272,9 @@ async def test_one_line_in_the_log_for_each_kind_and_minute(
 # -- a real member ---------------------------------------------------------------------------------
 
 
-async def test_the_vitals_of_a_member() -> None:
-    async with grouped(ground(10, t=1)) as member:
+@pytest.mark.parametrize("protocol", ["classic", "consumer", "auto"])
+async def test_the_vitals_of_a_member(protocol: str) -> None:
+    async with grouped(ground(10, t=1), group_protocol=protocol) as member:
         await member.owns(A)
         await member.consumer.getone()
         await until(lambda: member.consumer.vitals().pulse.confirmed_at is not None, 10, "a beat")
@@ -284,8 +283,10 @@ async def test_the_vitals_of_a_member() -> None:
     assert (part.tp, part.done, part.handed, part.end) == (A, 0, 1, 10)
     assert vitals.membership.claims == (part.claim,)
     assert vitals.pulse.until is not None
-    assert vitals.lease is not None
-    assert vitals.at < vitals.pulse.until <= vitals.at + vitals.lease
+    assert vitals.pulse.lease is not None
+    assert vitals.at < vitals.pulse.until <= vitals.at + vitals.pulse.lease
+    assert vitals.pulse.lease < 45.0  # no longer than a session
+    assert vitals.pulse.heartbeat_interval
     assert vitals.polled_at is not None
 
 

@@ -164,7 +164,9 @@ class ClassicBackend:
 
     def pulse(self) -> Pulse:
         """Return until when its claims are proved, and when a heartbeat proved them last."""
-        return Pulse(self._conductor.held_until(), self._conductor.member.lease.confirmed_at)
+        member = self._conductor.member
+        until, lease = self._conductor.held_until(), member.lease
+        return Pulse(until, lease.confirmed_at, lease.longest, self._settings.heartbeat_interval)
 
     @property
     def trouble(self) -> Exception | None:

@@ -42,6 +42,7 @@ from kgroup.machine.wishes import (
     Unsubscribed,
 )
 from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.observe.vitals import Pulse
 from kgroup.types import (
     ChangeKind,
     Claim,
@@ -154,6 +155,12 @@ class ConsumerGroupBackend:
     def takes_partitions(self) -> bool:
         """Whether exact partitions are asked of the group: its coordinator divides topics."""
         return False
+
+    def pulse(self) -> Pulse:
+        """Return until when its claims are proved, and when a heartbeat proved them last."""
+        member = self._conductor.member
+        until, lease = self._conductor.held_until(), member.lease
+        return Pulse(until, lease.confirmed_at, lease.longest, member.interval)
 
     @property
     def trouble(self) -> Exception | None:

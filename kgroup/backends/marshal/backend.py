@@ -225,7 +225,9 @@ class MarshalBackend:
 
     def pulse(self) -> Pulse:
         """Return until when its claims are proved; each has heartbeats of its own."""
-        return Pulse(self._conductor.held_until())
+        settings = self._settings
+        longest = min(settings.ttl, settings.rebalance_timeout) - settings.ttl / 8
+        return Pulse(self._conductor.held_until(), lease=longest)
 
     @property
     def trouble(self) -> Exception | None:
