@@ -92,7 +92,7 @@ async def test_a_stalled_static_member_is_replaced_when_red_and_its_group_does_n
             for member in (two, again):
                 member.send(signal.SIGTERM)
                 assert await member.ended() == 0
-    # What two handled since the stall, and all of the member that came instead, is of one generation.
+    # What two handled since the stall, and all that the new member did, is of one generation.
     assert len({*two.lines("generation")[5:], *again.lines("generation")}) == 1
 
 
