@@ -22,7 +22,7 @@ class Patient:
 
     def vitals(self) -> Vitals:
         now, member = time.monotonic(), Membership("g", MemberState.STABLE, claims=(CLAIM,))
-        return Vitals(now, member, pulse=Pulse(until=now + 0.4), lease=0.4)
+        return Vitals(now, member, pulse=Pulse(until=now + 0.4, lease=0.4))
 
 
 def asked(port: int, path: str) -> tuple[int, Any]:

@@ -150,7 +150,7 @@ REFUSED: Final[dict[str, Act]] = {
 }
 """What has no meaning where there are no rounds and no generations."""
 
-BEFORE: Final = {"assign", "coordinate_by", "follow", "start", "stop"}
+BEFORE: Final = {"assign", "assign_ranges", "coordinate_by", "follow", "start", "stop"}
 """What cannot be called while topics are subscribed; `assign` has tests of its own. What stands for
 `async with` has nothing to do with groups."""
 
