@@ -2,11 +2,13 @@
 
 Decides: for each planned list of assignors whether members with it are let in, and what it costs.
 Never: asks anybody; all it knows is in `GroupOffers`. What nobody can know is reported as such.
-KIPs: 345 (static members), 429 (from eager to cooperative), 792 (generation of a claim).
+KIPs: 345 (static members), 429 (from eager to cooperative), 792 (generation of a claim), 848.
 
 A plan is a sequence of lists. In each step every member is restarted, one by one, with the next
 list. The old and the new members of a step are in one group, so some name must be in both lists:
 without it the coordinator refuses the new one with INCONSISTENT_GROUP_PROTOCOL.
+
+Another plan is that members come to speak the protocol of KIP-848: see `moving`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,6 +54,9 @@ class ObstacleKind(Enum):
     NO_GENERATION = "claims come without a generation"
     STATIC_MEMBERS = "members are static"
     DIFFERENT_TOPICS = "members read different topics"
+    USER_DATA = "an assignor sends data of its own"
+    OTHER_ASSIGNOR = "the coordinator does not have the assignor in use"
+    BOTH_PROTOCOLS = "members speak both protocols"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,16 @@ def _of_the_members(offers: GroupOffers) -> Iterator[Obstacle]:
             Weight.NOTE,
             f"{_named(static)}: a process that replaces one keeps its group_instance_id; then no "
             "round begins, and it gets what the one before had (KIP-345)",
-            _ids(static),
+            member_ids(static),
+        )
+    newer = offers.group.group_type is GroupType.CONSUMER
+    if newer and (classic := [one for one in offers.members if one.member.is_classic]):
+        yield Obstacle(
+            ObstacleKind.BOTH_PROTOCOLS,
+            Weight.NOTE,
+            f"{_named(classic)}: speaks the classic protocol among members of KIP-848. The "
+            "coordinator divides for all; no member leads, and no list of assignors is asked",
+            member_ids(classic),
         )
     if not offers.is_shown:
         return
@@ -140,7 +154,7 @@ def _of_the_members(offers: GroupOffers) -> Iterator[Obstacle]:
             Weight.BLOCKS,
             f"{_named(unread)}: the subscription cannot be read, so a leader of kgroup gives it "
             "nothing, and some bytes stop the whole group. Look at that client first",
-            _ids(unread),
+            member_ids(unread),
         )
     yield from _of_claims(offers)
     topics = {one.member.topics for one in offers.members if one.member.topics is not None}
@@ -165,7 +179,7 @@ def _of_claims(offers: GroupOffers) -> Iterator[Obstacle]:
                 f"{_named(doubtful)}: kept nothing when the last round began. Either it was new, "
                 "or it lists an eager assignor too, and hands everything back in each round. Ask "
                 "again after another round",
-                _ids(doubtful),
+                member_ids(doubtful),
             )
     if timeless := [one for one in offers.members if _claims_without_time(offers, one)]:
         yield Obstacle(
@@ -174,7 +188,7 @@ def _of_claims(offers: GroupOffers) -> Iterator[Obstacle]:
             f"{_named(timeless)}: claims partitions without saying from which generation, so a "
             "member that was away can take them back from their owner, or both lose them "
             "(KIP-792). It ends when these members are replaced",
-            _ids(timeless),
+            member_ids(timeless),
         )
 
 
@@ -291,5 +305,6 @@ def _named(members: Sequence[MemberOffers]) -> str:
     return f"{'member' if len(members) == 1 else 'members'} {shown}{more}"
 
 
-def _ids(members: Iterable[MemberOffers]) -> tuple[str, ...]:
+def member_ids(members: Iterable[MemberOffers]) -> tuple[str, ...]:
+    """Return the ids of members, sorted."""
     return tuple(sorted(one.member.member_id for one in members))

@@ -2,21 +2,29 @@
 
 Decides: how a plan is written on a command line, and that what blocks makes the exit code 1.
 Never: joins the group, or changes anything about it; see `kgroup.admin.offers`.
-KIPs: 429 (from eager to cooperative).
+KIPs: 429 (from eager to cooperative), 848 (from lists of assignors to none).
 """
 
 import json
 from collections.abc import Sequence
+from enum import Enum
 from typing import Annotated, Any
 
 import typer
 
+from kgroup.admin.moving import obstacles_to_moving
 from kgroup.admin.obstacles import Obstacle, Weight, find_obstacles
 from kgroup.admin.offers import GroupOffers, MemberOffers, describe_offers
 from kgroup.admin.offers_text import offers_in_words
 from kgroup.cli.connecting import Common, perform
 from kgroup.net.cluster import Cluster
 from kgroup.values import dataclass
+
+
+class To(Enum):
+    """The protocol that members are to speak."""
+
+    CONSUMER = "consumer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +34,7 @@ class Offers:
     Args:
         group: its name.
         steps: lists of assignors, names with commas between, in the order of the restarts.
+        to: the protocol that members are to speak after their restart, None for theirs.
     """
 
     group: Annotated[str, typer.Argument(help="Name of the group.")]
@@ -38,6 +47,14 @@ class Offers:
             "repeated, in the order of the restarts.",
         ),
     ] = None
+    to: Annotated[
+        To | None,
+        typer.Option(
+            "--to",
+            metavar="consumer",
+            help="Judge a change to the protocol of KIP-848, one member after the other.",
+        ),
+    ] = None
 
 
 def offers(asked: Offers, common: Common) -> None:
@@ -46,9 +63,11 @@ def offers(asked: Offers, common: Common) -> None:
     Exit code 1 when something blocks.
     """
     plan = plan_of(asked.steps or ())
+    if plan and asked.to is not None:
+        raise typer.BadParameter("--to and --next are two plans; members of KIP-848 have no list")
 
     async def look(cluster: Cluster) -> tuple[GroupOffers, tuple[Obstacle, ...]]:
-        return await judge(cluster, asked.group, plan, timeout=common.timeout)
+        return await judge(cluster, asked.group, plan, to=asked.to, timeout=common.timeout)
 
     found, obstacles = perform(common, look)
     if common.as_json:
@@ -72,7 +91,12 @@ def plan_of(steps: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 async def judge(
-    cluster: Cluster, group: str, plan: Sequence[Sequence[str]], *, timeout: float
+    cluster: Cluster,
+    group: str,
+    plan: Sequence[Sequence[str]] = (),
+    *,
+    to: To | None = None,
+    timeout: float,
 ) -> tuple[GroupOffers, tuple[Obstacle, ...]]:
     """Return what is known of a group, and what stands in the way of a plan for it.
 
@@ -81,6 +105,8 @@ async def judge(
     """
     first = plan[0] if plan else ()
     found = await describe_offers(cluster, group, ask=first, timeout=timeout)
+    if to is To.CONSUMER:
+        return found, obstacles_to_moving(found)
     return found, find_obstacles(found, *plan)
 
 

@@ -44,8 +44,10 @@ def refused(settings: ConsumerGroupSettings, api: ApiKey, code: int, said: str) 
             )
         case ErrorCode.GROUP_ID_NOT_FOUND | ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
             text += (
-                "; its members speak the classic protocol, and group.consumer.migration.policy "
-                "does not let it turn: set it to 'bidirectional', or end them first"
+                "; its members speak the classic protocol, and their assignor or the brokers' "
+                "group.consumer.migration.policy does not let it turn: set that to "
+                "'bidirectional', or end them first; `kgroup groups offers GROUP --to consumer` "
+                "judges the rest"
             )
     return BrokerError(api.name, code, text)
 

@@ -43,6 +43,8 @@ Row = TypeVar("Row", DescribeGroupsDescribedGroup, ConsumerGroupDescribeDescribe
 
 _CONSUMERS: Final = "consumer"
 """Protocol type of groups of consumers, whichever protocol they speak."""
+_SPEAKS_CLASSIC: Final = 0
+"""The type of a member of the classic protocol (KIP-1099)."""
 
 
 class GroupType(Enum):
@@ -69,6 +71,7 @@ class GroupMember:
         user_data: what the assignor sent along with the assignment, None without.
         subscription: what it sent with its last JoinGroup for the assignor in use, None when that
             cannot be known, as with `topics`.
+        is_classic: whether it speaks the classic protocol, None when that was not said (KIP-1099).
     """
 
     member_id: str
@@ -80,6 +83,7 @@ class GroupMember:
     rack: str | None = None
     user_data: bytes | None = None
     subscription: MemberSubscription | None = None
+    is_classic: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +217,9 @@ def _classic(row: DescribeGroupsDescribedGroup, node_id: int) -> GroupDescriptio
 
 
 def _classic_member(row: DescribedGroupMember, *, readable: bool) -> GroupMember:
-    member = GroupMember(row.member_id, row.group_instance_id, row.client_id, row.client_host)
+    member = GroupMember(
+        row.member_id, row.group_instance_id, row.client_id, row.client_host, is_classic=True
+    )
     try:
         if readable and row.member_metadata:
             said = decode_subscription(row.member_metadata)
@@ -243,6 +249,7 @@ def _newer(row: ConsumerGroupDescribeDescribedGroup, node_id: int) -> GroupDescr
             topics=tuple(sorted(member.subscribed_topic_names)) or None,
             partitions=_assigned(member.assignment),
             rack=member.rack_id or None,
+            is_classic=None if member.member_type < 0 else member.member_type == _SPEAKS_CLASSIC,
         )
         for member in row.members
     )

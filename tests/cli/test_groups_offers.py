@@ -5,9 +5,9 @@ import json
 import pytest
 import typer
 
-from kgroup.admin.obstacles import find_obstacles
+from kgroup.admin.obstacles import ObstacleKind, find_obstacles
 from kgroup.admin.offers import read_offers
-from kgroup.cli.groups_offers import judge, offers_json, plan_of
+from kgroup.cli.groups_offers import To, judge, offers_json, plan_of
 from kgroup.codes import ErrorCode
 from kgroup.wire.messages import DescribeGroupsRequest, JoinGroupRequest, JoinGroupResponse
 from tests.cli.stage import on
@@ -55,3 +55,19 @@ def test_json_has_everything_and_null_for_what_is_not_known() -> None:
     assert (second["rebalances"], second["subscription"], second["kept"]) == (None, None, None)
     kinds = {each["kind"]: each["weight"] for each in document["obstacles"]}
     assert kinds["NOTHING_IN_COMMON"] == kinds["UNREADABLE"] == "blocks"
+
+
+async def test_a_change_of_the_protocol_is_judged_instead_of_lists() -> None:
+    shelf = shelf_of(described("a"))
+    refused = JoinGroupResponse(
+        error_code=ErrorCode.UNKNOWN_MEMBER_ID,
+        protocol_name="",
+        leader="",
+        member_id="",
+        members=(),
+    )
+    shelf.broker(1).on(JoinGroupRequest, refused)
+    async with on(shelf) as cluster:
+        found, obstacles = await judge(cluster, "g", to=To.CONSUMER, timeout=10)
+    assert found.has_lists
+    assert ObstacleKind.FOREIGN_ASSIGNOR not in {each.kind for each in obstacles}
