@@ -215,3 +215,63 @@ def test_a_listener_that_returns_for_a_change_nobody_made_changes_nothing() -> N
     before = member.member
     assert member.on(ListenerDone(99)) == ()
     assert member.member == before
+
+
+def test_what_was_taken_away_and_comes_back_is_handed_out_when_it_is_acknowledged_anew() -> None:
+    """1. t-1 is listed, and the answer takes it away; 2. a heartbeat that lists nothing is answered
+    with t-1: neither answer has left a listed t-1 to this member."""
+    member = Driven()
+    member.subscribe()
+    member.found()
+    member.answer(2, "t-0", "t-1")
+    member.settle()
+    member.due_beat()
+    assert member.listed() == partitions("t-0", "t-1")
+    member.answer(2, "t-0")
+    member.due_beat()
+    assert member.listed() is None
+    member.answer(2, "t-0", "t-1")
+    assert member.delivers("t-0", "t-1") == [True, False]
+    member.due_beat()
+    assert member.listed() == partitions("t-0", "t-1")
+    member.answer(2)
+    assert member.delivers("t-0", "t-1") == [True, True]
+
+
+def test_what_is_taken_while_a_heartbeat_is_out_is_not_acknowledged_by_its_answer() -> None:
+    member = Driven()
+    member.on(TopicsNamed({IDS["t"]: "t"}))
+    member.subscribe("t", "u")
+    member.found()
+    member.answer(2, "t-0", "u-0")
+    member.settle()
+    member.due_beat()
+    member.on(TopicsNamed(NAMES))
+    member.settle()
+    assert member.owned() == partitions("t-0", "u-0")
+    assert member.listed() == partitions("t-0")
+    member.answer(2)
+    assert member.delivers("t-0", "u-0") == [True, False]
+    member.due_beat()
+    member.answer(2)
+    assert member.delivers("t-0", "u-0") == [True, True]
+
+
+def test_an_answer_without_an_assignment_is_none_to_a_heartbeat_that_said_everything() -> None:
+    """1. t-2 is to be taken when t-1 is revoked; 2. an answer is lost; 3. the next one, to a
+    heartbeat that says everything, does not say what is assigned: that may be another one now."""
+    member = reassigned("t-0", "t-2")
+    member.due_beat()
+    member.fail()
+    while member.member.coordinator.node_id is None:
+        member.next()
+        member.found()
+    member.due_beat()
+    assert member.beat.subscribed_topic_names == ("t",)
+    member.answer(2)
+    member.settle()
+    assert member.owned() == partitions("t-0")
+    member.due_beat()
+    assert member.beat.subscribed_topic_names == ("t",)
+    member.answer(2, "t-0", "t-2")
+    assert member.owned() == partitions("t-0", "t-2")
