@@ -15,7 +15,7 @@ from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
 from kgroup.spark.options import SourceOptions
 from kgroup.spark.where import Named, Where
-from kgroup.types import Backend
+from kgroup.types import Backend, GroupProtocol
 
 _DEFAULTS: Final[Mapping[str, object]] = MappingProxyType(
     {
@@ -44,6 +44,7 @@ _OF_MEMBERS: Final = frozenset(
         "fast_reclaim",
         "group_id",
         "group_instance_id",
+        "group_protocol",
         "heartbeat_interval",
         "journal",
         "lease_margin",
@@ -52,6 +53,7 @@ _OF_MEMBERS: Final = frozenset(
         "max_poll_interval",
         "max_uncommitted",
         "rebalance_timeout",
+        "server_assignor",
         "session_timeout",
     }
 )
@@ -69,11 +71,26 @@ def driver_config(options: SourceOptions, *, member: bool) -> ConsumerConfig:
         ConfigError: an option cannot be used, or a secret cannot be read.
     """
     given = {**_DEFAULTS, **options.config}
+    if _coordinator_divides(given) and "assignors" not in options.config:
+        del given["assignors"]
     if member and given.get("backend") == Backend.MARSHAL.value:
         given["auto_offset_reset"] = _policy(options.starting)
     if not member:
         given = {name: each for name, each in given.items() if name not in _OF_MEMBERS}
     return ConsumerConfig.of(revealed(given))
+
+
+def _coordinator_divides(given: Mapping[str, object]) -> bool:
+    """Tell whether no list of assignors is asked (KIP-848).
+
+    Raises:
+        ConfigError: a query leaves the choice of the protocol to the brokers.
+    """
+    protocol = given.get("group_protocol", GroupProtocol.CLASSIC)
+    if protocol in (GroupProtocol.AUTO, GroupProtocol.AUTO.value):
+        # Its members are cooperative where they are classic: that is an option of one protocol.
+        raise ConfigError("kafka.group.protocol", "auto", "classic or consumer")
+    return protocol in (GroupProtocol.CONSUMER, GroupProtocol.CONSUMER.value)
 
 
 def _policy(starting: Where | None) -> str:

@@ -3,7 +3,7 @@
 Decides: how a change of ownership waits for the batch in hand: its partitions stay claimed until
 the batch is over or the group waits no longer; what was asked to be committed is answered first.
 Never: fetches records; plans a batch (`query` does); joins before it is asked to.
-KIPs: 62, 345, 429.
+KIPs: 62, 345, 429, 848.
 """
 
 import logging
@@ -41,6 +41,7 @@ from kgroup.types import (
     Backend,
     ChangeKind,
     Claim,
+    GroupProtocol,
     Leave,
     MemberState,
     OffsetAndMetadata,
@@ -57,6 +58,8 @@ _POLL_EVERY: Final = 1.0
 _QUIET: Final = 0.5
 """Seconds without a change after which a claiming member has what it will have at once."""
 _SOON: Final = 0.01
+_FIRST: Final = 10.0
+"""Seconds in which a newcomer of a KIP-848 group has its first share: two heartbeats."""
 _COMMIT: Final = 30.0
 _ENDED: Final = frozenset({MemberState.LEFT, MemberState.FENCED, MemberState.FAILED})
 
@@ -109,6 +112,7 @@ class Member:
         self._news = Notifier()
         self._joined = False
         self._changed_at = -math.inf
+        self._asked_at = math.inf
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
@@ -204,9 +208,10 @@ class Member:
         self._check()
         if not self._joined:
             self._joined = True
+            self._asked_at = anyio.current_time()
             self._group.subscribe(wanted)
         with anyio.move_on_after(timeout):
-            while not self._is_settled() or self._is_claiming():
+            while not self._is_settled() or self._is_claiming() or self._awaits_share():
                 self._check()
                 # A change that is carried out, and a heartbeat's answer, are no news of the group.
                 with anyio.move_on_after(_SOON):
@@ -219,6 +224,15 @@ class Member:
         quiet_for = anyio.current_time() - self._changed_at
         may = self._group.membership.rebalances == 0 or quiet_for < _QUIET
         return may and self._config.backend is Backend.MARSHAL
+
+    def _awaits_share(self) -> bool:
+        """Tell whether a share may come, although all that was given is owned.
+
+        A coordinator that divides may answer a newcomer with nothing: others give up first, or the
+        last division is less than a second old (KIP-848).
+        """
+        young = anyio.current_time() < self._asked_at + _FIRST
+        return young and not self._held and self._config.group_protocol is GroupProtocol.CONSUMER
 
     def _is_settled(self) -> bool:
         """Tell whether a round is over, and all that it gave may be read."""

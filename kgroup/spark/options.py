@@ -233,6 +233,8 @@ _BY_JAVA: Final[Mapping[str, str]] = MappingProxyType(
         if each.metadata["kafka"] is not None
     }
 )
+_ALSO: Final[Mapping[str, str]] = MappingProxyType({"group.protocol": "group_protocol"})
+"""Names of ours as Kafka writes them -> how they are written here."""
 _OURS: Final = frozenset(each.name for each in fields(ConsumerConfig))
 
 _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
@@ -248,6 +250,7 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "on_deserialize_error": "no such option: keys and values are bytes",
         "max_poll_records": "maxOffsetsPerTrigger instead",
         "done_at": "no such option: what is in the sink is done",
+        "pattern_on": "no such option: the driver finds the topics of a pattern",
         "stay_with_partition": "no such option",
         "isolated_heartbeats": "no such option: handlers do not run in the member's process",
     }
@@ -275,6 +278,7 @@ def _split(given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, object]]
             scaled = name.endswith(".ms")
         elif name.startswith("kgroup."):
             target, scaled = name.removeprefix("kgroup."), False
+            target = _ALSO.get(target, target)
             target = target if target in _OURS else None
         elif name in _NAMES:
             if name == "journal":

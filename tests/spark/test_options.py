@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from kgroup.errors import ConfigError
+from kgroup.spark.connecting import check, driver_config, worker_config
 from kgroup.spark.options import SourceOptions
 from kgroup.spark.where import AtOffsets, AtTimes, Named
-from kgroup.types import Subscription, TopicPartition
+from kgroup.types import GroupProtocol, Subscription, TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -123,6 +124,7 @@ def test_a_secret_is_not_shown() -> None:
         (r"'kafka.auto.offset.reset'.*startingOffsets", {"kafka__auto.offset.reset": "latest"}),
         (r"'kgroup.guarantee'.*at_least_once", {"kgroup__guarantee": "at_most_once"}),
         (r"'groupidprefix'.*kafka.group.id", {"groupIdPrefix": "x"}),
+        (r"'kgroup.pattern_on'.*the driver", {"kgroup__pattern_on": "broker"}),
         (r"'includeFence'.*kgroup.backend=marshal", {"includeFence": "true"}),
         (r"'endingOffsets'.*batch", {"endingOffsets": "latest"}),
         (r"'assign'.*batch", {"subscribe": "", "assign": '{"t": [0]}'}),
@@ -152,3 +154,24 @@ def test_a_value_that_may_be_a_password_is_not_repeated() -> None:
     with pytest.raises(ConfigError) as caught:
         read(kgroup__sasl_pasword="hunter2")
     assert "hunter2" not in str(caught.value)
+
+
+SERVERS = {"kafka__bootstrap.servers": "a:1", "kafka__group.id": "g"}
+
+
+@pytest.mark.parametrize("name", ["kafka__group.protocol", "kgroup__group.protocol"])
+def test_only_the_member_speaks_the_protocol_of_kip_848_and_it_has_no_list(name: str) -> None:
+    options = read(**SERVERS, **{name: "consumer"})
+    assert driver_config(options, member=True).group_protocol is GroupProtocol.CONSUMER
+    assert "group_protocol" not in worker_config(options)
+
+
+def test_a_list_of_assignors_is_refused_where_none_is_asked() -> None:
+    given = {**SERVERS, "kafka__group.protocol": "consumer", "kgroup__assignors": "sticky"}
+    with pytest.raises(ConfigError, match=r"'assignors'.*server_assignor"):
+        check(read(**given))
+
+
+def test_a_query_says_itself_which_protocol_it_speaks() -> None:
+    with pytest.raises(ConfigError, match=r"'kafka.group.protocol'.*classic or consumer"):
+        check(read(**SERVERS, **{"kafka__group.protocol": "auto"}))
