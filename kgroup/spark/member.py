@@ -37,6 +37,7 @@ from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.metadata import ClusterView
 from kgroup.net.ports import Notifier, system_ports
 from kgroup.spark.offsets import Span
+from kgroup.spark.positions import Sighting
 from kgroup.types import (
     Backend,
     ChangeKind,
@@ -49,7 +50,6 @@ from kgroup.types import (
     Subscription,
     TopicPartition,
 )
-from kgroup.values import dataclass
 
 log = logging.getLogger(__name__)
 
@@ -62,23 +62,6 @@ _FIRST: Final = 10.0
 """Seconds in which a newcomer of a KIP-848 group has its first share: two heartbeats."""
 _COMMIT: Final = 30.0
 _ENDED: Final = frozenset({MemberState.LEFT, MemberState.FENCED, MemberState.FAILED})
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """What a cluster says of partitions.
-
-    Args:
-        committed: in the group, of those that are new.
-        taken: partition -> what the group has taken of this member's commits.
-        firsts: first offsets of the logs of those that are new.
-        latest: ends of the logs.
-    """
-
-    committed: Mapping[TopicPartition, OffsetAndMetadata | None]
-    taken: Mapping[TopicPartition, int]
-    firsts: Mapping[TopicPartition, int]
-    latest: dict[TopicPartition, int]
 
 
 class Member:
@@ -173,9 +156,7 @@ class Member:
         found = await self.logs.ends(tps, end, None)
         return {tp: place.offset for tp, place in found.items()}
 
-    async def look(
-        self, held: "frozenset[TopicPartition]", new: "set[TopicPartition]"
-    ) -> "Sighting":
+    async def look(self, held: "frozenset[TopicPartition]", new: "set[TopicPartition]") -> Sighting:
         """Return where logs end, and for partitions that are new, where to go on.
 
         Raises:

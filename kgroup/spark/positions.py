@@ -19,6 +19,7 @@ The last but two: members only go forward, so somebody has set the positions bac
 A place that the log does not hold any more, or not yet, is moved by `settle`, or ends the query.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from kgroup.errors import KGroupError
@@ -27,6 +28,23 @@ from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.values import dataclass
 
 _MARK: Final = "kgroup/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a cluster says of partitions.
+
+    Args:
+        committed: in the group, of those that are new.
+        taken: partition -> what the group has taken of this member's commits.
+        firsts: first offsets of the logs of those that are new.
+        latest: ends of the logs.
+    """
+
+    committed: Mapping[TopicPartition, OffsetAndMetadata | None]
+    taken: Mapping[TopicPartition, int]
+    firsts: Mapping[TopicPartition, int]
+    latest: dict[TopicPartition, int]
 
 
 class DataLossError(KGroupError):

@@ -20,12 +20,11 @@ from kgroup.errors import GroupError
 from kgroup.net.metadata import EMPTY_VIEW, ClusterView
 from kgroup.spark.connecting import driver_config
 from kgroup.spark.driver import Driver
-from kgroup.spark.member import Sighting
 from kgroup.spark.offsets import CheckpointError, Span, StreamOffset
 from kgroup.spark.options import SourceOptions
 from kgroup.spark.places import partitions_in, resolved
 from kgroup.spark.planning import shared
-from kgroup.spark.positions import Known, begin, mark, settle
+from kgroup.spark.positions import Known, Sighting, begin, mark, settle
 from kgroup.spark.where import AtOffsets, AtTimes, Named
 from kgroup.types import Claim, OffsetAndMetadata, TopicPartition
 from kgroup.values import dataclass

@@ -18,14 +18,13 @@ from kgroup.spark.options import SourceOptions
 from kgroup.spark.positions import DataLossError, is_own
 from kgroup.spark.query import Query
 from kgroup.sync import Consumer
-from kgroup.testing import BrokerSettings, InProcessBroker
+from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
-from kgroup.wire.messages import ConsumerGroupHeartbeatRequest, HeartbeatRequest
+from kgroup.wire.messages import HeartbeatRequest
 
 pytestmark = pytest.mark.kgroup_broker(topics={"t": 3})
 
 PATIENCE = 30.0
-QUICK = BrokerSettings(consumer_heartbeat_interval=0.2)
 TPS = [TopicPartition("t", number) for number in range(3)]
 ID = "5f1c"
 
@@ -399,24 +398,3 @@ def test_a_static_query_that_ends_stays_in_its_group(kgroup_broker: InProcessBro
     with run(kgroup_broker, kafka__group__instance__id="one") as query:
         query.plan()
     assert [each.instance_id for each in kgroup_broker.group("g").members] == ["one"]
-
-
-@pytest.mark.kgroup_broker(topics={"t": 3}, settings=QUICK)
-def test_a_query_is_a_member_of_a_group_whose_coordinator_divides(
-    kgroup_broker: InProcessBroker,
-) -> None:
-    """KIP-848. The second run comes when the division that its end has left is still young."""
-    fill(kgroup_broker, 4)
-    options = {"kafka__group__protocol": "consumer"}
-    with run(kgroup_broker, **options) as query:
-        assert query.reads() == {0: (0, 4), 1: (0, 4), 2: (0, 4)}
-        assert query.reads() == {}
-        commits(kgroup_broker, 4, 4, 4)
-        start = query.start
-    fill(kgroup_broker, 1)
-    with run(kgroup_broker, start, **options) as query:
-        assert query.reads(available=True) == {0: (4, 5), 1: (4, 5), 2: (4, 5)}
-        assert query.reads() == {}
-        commits(kgroup_broker, 5, 5, 5)
-    assert len(kgroup_broker.requests_of(ConsumerGroupHeartbeatRequest)) > 4
-    assert kgroup_broker.requests_of(HeartbeatRequest) == []
