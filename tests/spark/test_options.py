@@ -156,12 +156,13 @@ def test_a_value_that_may_be_a_password_is_not_repeated() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-SERVERS = {"kafka__bootstrap.servers": "a:1", "kafka__group.id": "g"}
+SERVERS: dict[str, Any] = {"kafka__bootstrap.servers": "a:1", "kafka__group.id": "g"}
 
 
 @pytest.mark.parametrize("name", ["kafka__group.protocol", "kgroup__group.protocol"])
 def test_only_the_member_speaks_the_protocol_of_kip_848_and_it_has_no_list(name: str) -> None:
-    options = read(**SERVERS, **{name: "consumer"})
+    given = {**SERVERS, name: "consumer"}
+    options = read(**given)
     assert driver_config(options, member=True).group_protocol is GroupProtocol.CONSUMER
     assert "group_protocol" not in worker_config(options)
 
@@ -173,5 +174,6 @@ def test_a_list_of_assignors_is_refused_where_none_is_asked() -> None:
 
 
 def test_a_query_says_itself_which_protocol_it_speaks() -> None:
+    given = {**SERVERS, "kafka__group.protocol": "auto"}
     with pytest.raises(ConfigError, match=r"'kafka.group.protocol'.*classic or consumer"):
-        check(read(**SERVERS, **{"kafka__group.protocol": "auto"}))
+        check(read(**given))
