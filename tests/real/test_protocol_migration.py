@@ -11,8 +11,11 @@ import anyio
 import pytest
 
 from kgroup.admin.groups import group_lag
+from kgroup.admin.moving import obstacles_to_moving
+from kgroup.admin.obstacles import Obstacle, Weight
+from kgroup.admin.offers import GroupOffers, describe_offers
 from kgroup.net.cluster import Cluster
-from kgroup.net.group_description import GroupType, describe_group
+from kgroup.net.group_description import GroupType
 from kgroup.net.ports import system_ports
 from kgroup.net.settings import NetSettings
 from kgroup.testing.kafka import RealKafka
@@ -53,19 +56,24 @@ async def all_shared(group: Group) -> None:
         raise
 
 
-async def kind_of(kafka: RealKafka, group: str) -> GroupType:
-    """Ask which protocol a group speaks, and that its lag can be told while it is mixed."""
+async def asked_about(kafka: RealKafka, group: str) -> GroupOffers:
+    """Ask for a group as a client that is no member; its lag can be told while it is mixed."""
     settings = NetSettings(bootstrap=tuple(parse_bootstrap(kafka.bootstrap)), client_id="admin")
     cluster = Cluster(settings, system_ports())
     async with anyio.create_task_group() as tasks:
         await tasks.start(cluster.run)
         await cluster.bootstrap(10.0)
-        found = await describe_group(cluster, group, timeout=10.0)
+        found = await describe_offers(cluster, group, timeout=10.0)
         lag = await group_lag(cluster, group, timeout=10.0)
         owners = {row.owner.member_id for row in lag.partitions if row.owner is not None}
-        assert owners == {member.member_id for member in found.members or ()}
+        assert owners == {each.member.member_id for each in found.members}
         tasks.cancel_scope.cancel()
-    return found.group_type
+    return found
+
+
+def blocks(found: GroupOffers) -> list[Obstacle]:
+    """Return what stands in the way of members of the other protocol."""
+    return [each for each in obstacles_to_moving(found) if each.weight is Weight.BLOCKS]
 
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
@@ -82,16 +90,22 @@ async def test_a_live_group_moves_to_the_other_protocol_and_back(
                 await group.join(label, **classic)
             await all_shared(group)
             read = [*group.members]
-            for label in ("new-1", "new-2"):
+            assert blocks(await asked_about(kafka, group.name)) == []
+            for label, classic_ones in (("new-1", 1), ("new-2", 0)):
                 await group.leave(group.members[0])
                 read.append(await group.join(label, **CONSUMER))
                 await all_shared(group)
-                assert await kind_of(kafka, group.name) is GroupType.CONSUMER
+                found = await asked_about(kafka, group.name)
+                assert found.group.group_type is GroupType.CONSUMER
+                kinds = [each.member.is_classic for each in found.members]
+                assert (kinds.count(True), len(kinds)) == (classic_ones, 2)
+                assert blocks(found) == []
             for label in ("back-1", "back-2"):
                 await group.leave(group.members[0])
                 read.append(await group.join(label, **classic))
                 await all_shared(group)
-            assert await kind_of(kafka, group.name) is GroupType.CLASSIC
+            found = await asked_about(kafka, group.name)
+            assert found.group.group_type is GroupType.CLASSIC
             tasks.cancel_scope.cancel()
         await ground.stored()
         await group.all_read(*read)
