@@ -16,7 +16,9 @@ from tests.contracts.group_harness import Backend
 from tests.contracts.harness import Profile, Seat
 
 
-def consumer_group_backend(group_id: str, profile: Profile, *, rebalance_timeout: float) -> Backend:
+def consumer_group_backend(
+    group_id: str, profile: Profile, *, rebalance_timeout: float, request_timeout: float = 30.0
+) -> Backend:
     """Coordinate by KIP-848; every member has an id of its own."""
     started: list[str] = []
 
@@ -26,6 +28,7 @@ def consumer_group_backend(group_id: str, profile: Profile, *, rebalance_timeout
             group_id=group_id,
             member_id=f"{name}-{len(started)}",
             rebalance_timeout=rebalance_timeout,
+            request_timeout=request_timeout,
             lease_margin=profile.session / 10,
         )
         return ConsumerGroupBackend(settings, cluster, NullSink())

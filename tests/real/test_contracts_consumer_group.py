@@ -27,6 +27,8 @@ TOPIC, PARTITIONS = "contracts-848", 6
 PROFILE = Profile(
     session=3.0, heartbeat=0.3, round=2.5, moments=(0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
 )
+PATIENCE = 5.0
+"""Seconds until an answer that is swallowed is not waited for any more."""
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -49,7 +51,9 @@ def stage(kafka: RealKafka, topic: str) -> Stage:
         tune(kafka, group_id, session=PROFILE.session, heartbeat=PROFILE.heartbeat)
         addresses = tuple(parse_bootstrap(kafka.bootstrap))
         ground = Ground(addresses, system_ports(), topic, PARTITIONS, PROFILE)
-        coordination = consumer_group_backend(group_id, PROFILE, rebalance_timeout=8.0)
+        coordination = consumer_group_backend(
+            group_id, PROFILE, rebalance_timeout=8.0, request_timeout=PATIENCE
+        )
         async with group_harness(ground, coordination) as harness:
             yield harness
 
@@ -64,6 +68,7 @@ class TestClaims(ClaimContract):
     pass
 
 
+@pytest.mark.faults  # half a minute with the next one; in virtual time they run in `make test`
 class TestHandover(HandoverContract):
     pass
 
@@ -76,6 +81,7 @@ class TestSilence(SilenceContract):
     pass
 
 
+@pytest.mark.faults
 class TestOrder(OrderContract):
     pass
 
