@@ -112,24 +112,28 @@ class ConfluentPeer:
     Args:
         ground: what it reads.
         group: its group.
-        assignor: a name librdkafka knows, "cooperative-sticky".
+        assignor: a name librdkafka knows, "cooperative-sticky"; None for the protocol of KIP-848,
+            whose groups have a session and an interval of their own.
     """
 
-    def __init__(self, ground: Ground, group: str, assignor: str) -> None:
+    def __init__(self, ground: Ground, group: str, assignor: str | None) -> None:
         self.owned: frozenset[TopicPartition] = frozenset()
         self.seen: list[tuple[TopicPartition, int]] = []
         self._ground = ground
         self._options: dict[str, Any] = {
             "bootstrap.servers": ground.kafka.bootstrap,
             "group.id": group,
-            "partition.assignment.strategy": assignor,
             "auto.offset.reset": "earliest",
-            "session.timeout.ms": 6000,
-            "heartbeat.interval.ms": 300,
             "fetch.wait.max.ms": 100,
             "topic.metadata.refresh.interval.ms": _METADATA_MAX_AGE_MS,
             "log_level": 0,
         }
+        if assignor is None:
+            self._options["group.protocol"] = "consumer"
+        else:
+            self._options["partition.assignment.strategy"] = assignor
+            self._options["session.timeout.ms"] = 6000
+            self._options["heartbeat.interval.ms"] = 300
         self._stopping = threading.Event()
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:

@@ -14,6 +14,9 @@ from kgroup.types import ChangeKind, MemberState, OffsetAndMetadata
 from tests.real.consumer_groups import CONSUMER, described, evict, shared, tune
 from tests.real.ground import committed, eventually, fresh, lay_ground
 from tests.real.members import ENDING, group_on, read_on
+from tests.real.peers import ConfluentPeer
+from tests.real.sharing import read_by_their_owners
+from tests.real.sharing import shared as evenly
 
 pytestmark = pytest.mark.real
 
@@ -302,3 +305,28 @@ async def test_auto_takes_what_the_brokers_offer(
         await group.all_read()
         leads = one.consumer.membership.leader
         assert ("classic" if leads else "consumer") == partitions_of
+
+
+async def test_a_member_of_librdkafka_shares_the_group_and_leaves_its_part_to_ours(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    ground = await lay_ground(kafka, 6)
+    await ground.fill(20)
+    async with group_on(ground, tmp_path, **CONSUMER) as group:
+        tune(kafka, group.name)
+        one = await group.join("one")
+        await shared(group, 6)
+        peer = ConfluentPeer(ground, group.name, None)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(peer.run)
+            await eventually(lambda: evenly(ground, (one, peer)), "each owns a half")
+            await read_by_their_owners(ground, (one, peer))
+            known = described(kafka, group.name)
+            assert (known.group_state, len(known.members)) == ("Stable", 2)
+            peer.stop()
+        await shared(group, 6)
+        await ground.fill(20)
+        await group.all_read(peer)
+        assert one.took(ChangeKind.LOST) == []
+        await group.end()
+    assert committed(kafka, group.name) == ground.sent
