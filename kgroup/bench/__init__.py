@@ -18,6 +18,8 @@ has adapters take turns. A *result* is one JSON document; everything that is sho
 - `contest`: The rounds; a cell that is wrong has no figures
 - `groups`: One run of a group: it forms, a member joins, leaves or crashes, it forms again
 - `deliveries`: What was lost, repeated and late, and by whom (pure)
+- `judging`: Whether a client did what it was asked to do (pure)
+- `rounds`: How many rounds a group took, by its coordinator's word
 - `histogram`: Times as HdrHistograms
 - `figures`: From raw samples to figures
 - `statistics`: Intervals, and whether two series differ (pure)

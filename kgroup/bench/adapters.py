@@ -17,6 +17,7 @@ from kgroup.errors import ArgumentError
 
 MODULES: Final[Mapping[str, str]] = {
     "kgroup": "kgroup",
+    "marshal": "kgroup",
     "drop-in aiokafka": "aiokafka",
     "drop-in kafka-python": "kafka",
     "aiokafka": "aiokafka",

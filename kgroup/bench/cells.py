@@ -13,7 +13,13 @@ EVENTS: Final = ("join", "leave", "crash", "restart", "rolling", "failover")
 """What may happen to a group."""
 GROUP_JOBS: Final = ("latency", *EVENTS)
 """Jobs that need a whole group, and records that are written meanwhile."""
-JOBS: Final = ("read", "start", "import", "commit", "members", "instructions", *GROUP_JOBS)
+SIZED_JOBS: Final = ("scale", "assign")
+"""Jobs that are done for each of some sizes of a group."""
+JOBS: Final = (
+    *("read", "start", "import", "commit", "members", "instructions", "claim"),
+    *SIZED_JOBS,
+    *GROUP_JOBS,
+)
 LEVELS: Final = {
     "kgroup": "records",
     "drop-in aiokafka": "getmany",
@@ -22,10 +28,15 @@ LEVELS: Final = {
     "kafka-python": "poll",
     "confluent": "consume",
     "java": "poll",
+    "marshal": "at least once",
 }
 """Client -> way to read when a scenario names none."""
-ON_ASYNCIO: Final = frozenset({"kgroup", "drop-in aiokafka", "aiokafka"})
+ON_ASYNCIO: Final = frozenset({"kgroup", "drop-in aiokafka", "aiokafka", "marshal"})
 """Clients that run on an event loop."""
+ON_TRIO: Final = frozenset({"kgroup", "marshal"})
+"""Those that run on trio's, too."""
+OWN_LEVELS: Final = frozenset({"marshal"})
+"""Clients that have no assignors: their levels are those of reading in a group, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,24 @@ PLAIN: Final = Data("100 B", 100)
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """How large a group is.
+
+    Args:
+        members: of the group.
+        partitions: of its topic.
+    """
+
+    members: int
+    partitions: int
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.members} members, {self.partitions} partitions"
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One thing that is measured; its name is unique.
 
@@ -60,6 +89,7 @@ class Cell:
         data: records that are read.
         pure: whether kgroup's compiled module is switched off.
         quarter: whether a quarter of the records is read.
+        size: of the group, None where the plan says it.
     """
 
     job: str
@@ -69,6 +99,7 @@ class Cell:
     data: Data = field(default=PLAIN)
     pure: bool = False
     quarter: bool = False
+    size: Size | None = None
 
     @property
     def who(self) -> str:
@@ -80,7 +111,7 @@ class Cell:
     @property
     def name(self) -> str:
         """What it is called in the results."""
-        return f"{self.job}: {self.who}: {self.data.name}"
+        return f"{self.job}: {self.who}: {self.data.name if self.size is None else self.size.name}"
 
     def described(self) -> dict[str, Any]:
         """Return what the results say of it."""
@@ -93,6 +124,7 @@ class Cell:
             "data": self.data.name,
             "value_bytes": self.data.value_bytes,
             "pure": self.pure,
+            "size": None if self.size is None else [self.size.members, self.size.partitions],
         }
 
 
@@ -137,6 +169,7 @@ class Plan:
         records: that one run reads of 100 bytes, plain; a quarter where a client needs
             microseconds for each, or where the loop or the codec is another, an eighth of 1 kB.
         commits: that one run makes.
+        claims: that one run makes, in Marshal mode.
         members: of the group in one process.
         member_partitions: of that group's topic.
         idle_s: how long that group stands idle.
@@ -148,6 +181,7 @@ class Plan:
     runs: int = 5
     records: int = 4_000_000
     commits: int = 1500
+    claims: int = 20
     members: int = 100
     member_partitions: int = 200
     idle_s: float = 15.0

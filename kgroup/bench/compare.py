@@ -115,8 +115,8 @@ def _rows(cell: Document, other: Document, *members: int) -> Iterator[Row]:
         )
 
 
-def _place(cell: Document) -> tuple[str, str, str, bool]:
-    return cell["job"], cell["data"], cell["loop"] or "asyncio", cell["pure"]
+def _place(cell: Document) -> tuple[object, ...]:
+    return cell["job"], cell["data"], cell["loop"] or "asyncio", cell["pure"], cell.get("size")
 
 
 def _members(document: Document) -> int:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,15 +21,21 @@ from kgroup.bench.cells import GROUP_JOBS, PLAIN, Cell, Plan
 from kgroup.bench.figures import of_sample
 from kgroup.bench.filling import PARTITIONS, Topic, remove, rounded
 from kgroup.bench.groups import Ground, GroupRun
+from kgroup.bench.judging import WARM_UP, fault, group_size, warm_up_of
 from kgroup.bench.processes import ROOT, Answer, Talk, work
+from kgroup.bench.rounds import rounds
 from kgroup.errors import KGroupError
+from kgroup.testing.kafka import create_topic
 from kgroup.values import dataclass
 
 COUNTED: Final = (20_000, 60_000)
 """Records of the two readings whose instructions are subtracted from each other."""
-WARM_UP: Final = {"java": 2000}
+MARSHAL: Final = "marshal"
+LOG_SETTINGS: Final = {"message.timestamp.type": "LogAppendTime"}
+"""Of the log of claims: its times are the broker's."""
 _IMPORTS: Final = {
     "kgroup": "from kgroup import Consumer",
+    "marshal": "from kgroup import Consumer",
     "drop-in aiokafka": "from kgroup.compat.aiokafka import AIOKafkaConsumer",
     "drop-in kafka-python": "from kgroup.compat.kafka_python import KafkaConsumer",
     "aiokafka": "from aiokafka import AIOKafkaConsumer",
@@ -61,23 +67,6 @@ class Entry:
     reason: str = ""
     samples: list[dict[str, Any]] = field(default_factory=list)
     records: int = 0
-
-
-def wrong(found: Mapping[str, int | None], expected: Mapping[str, int], *, proof: bool) -> str:
-    """Return what is wrong with the sums of a reader, "" when nothing is.
-
-    Args:
-        found: its sums, None for what it did not add up.
-        expected: those of what was written.
-        proof: whether it has to have added up everything.
-    """
-    must = {"records", "offset_sum", *(expected if proof else ())}
-    faults = [
-        f"{name} is {found.get(name)}, not {number}"
-        for name, number in expected.items()
-        if found.get(name) != number and (found.get(name) is not None or name in must)
-    ]
-    return "; ".join(faults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +113,7 @@ class Contest:
         self._expected: dict[str, dict[str, int]] = {}
         self._made: list[str] = []
         self._number = 0
+        self._log = ""
 
     def run(
         self, entries: Sequence[Entry], step: Callable[[str], None] = lambda _name: None
@@ -142,8 +132,16 @@ class Contest:
             self._made.append(topic.name)
             topic.fill(self._bootstrap)
             self._expected[topic.name] = topic.expected()
+        if any(entry.cell.client == MARSHAL for entry in entries):
+            self._make_log()
         for number in range(self._plan.runs + 1):
             self._round(number, entries, step)
+
+    def _make_log(self) -> None:
+        """Make the log in which members in Marshal mode claim partitions."""
+        self._log = f"{self._means.prefix}claims"
+        self._made.append(self._log)
+        create_topic(self._bootstrap, self._log, 1, settings=LOG_SETTINGS)
 
     def steps(self, entries: Sequence[Entry]) -> int:
         """Return how many measurements there are at most."""
@@ -178,7 +176,7 @@ class Contest:
             return False
         if job == "instructions":
             return number == 1
-        return number > 0 or not (job in GROUP_JOBS or job == "members")
+        return number > 0 or job in {"read", "start", "import", "commit", "claim"}
 
     def _round(self, number: int, entries: Iterable[Entry], step: Callable[[str], None]) -> None:
         for entry in entries:
@@ -201,7 +199,12 @@ class Contest:
                 return Answer("absent", "it is not imported by Python")
             line = _TIMED.format(line=_IMPORTS[cell.client])
             return self._work([sys.executable, "-c", line], {}, cell)
-        return self._ask(cell, self._job(cell, proof=proof))
+        job = self._job(cell, proof=proof)
+        answer = self._ask(cell, job)
+        if "wall" in answer.sample.get("result", {}):
+            wall = answer.sample["result"]["wall"]
+            answer.sample["rounds"] = rounds(self._bootstrap, job["group"], *wall)
+        return answer
 
     def _take(self, entry: Entry, answer: Answer, *, proof: bool) -> None:
         if answer.status != "result":
@@ -209,39 +212,20 @@ class Contest:
             entry.samples.clear()
             return
         try:
-            fault = self._fault(entry.cell, answer.sample["result"], proof=proof)
-            of_sample(entry.cell.job, answer.sample, self._size(entry.cell))
+            expected = self._expected.get(self._topic_of(entry.cell).name, {})
+            found = fault(entry.cell, self._plan, answer.sample, expected, proof=proof)
+            size = group_size(entry.cell, self._plan)
+            measures = {"value_bytes": entry.cell.data.value_bytes, "members": size.members}
+            of_sample(entry.cell.job, answer.sample, measures)
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             entry.status, entry.reason = "failed", f"its result cannot be used: {error!r}"
             return
-        if fault:
-            entry.status, entry.reason = "wrong", fault
+        if found:
+            entry.status, entry.reason = "wrong", found
             entry.samples.clear()
         elif not proof:
             entry.samples.append(answer.sample)
             entry.records = answer.sample.get("records", entry.records)
-
-    def _size(self, cell: Cell) -> dict[str, int]:
-        return {"value_bytes": cell.data.value_bytes, "members": self._plan.members}
-
-    def _fault(self, cell: Cell, result: Mapping[str, Any], *, proof: bool) -> str:
-        if cell.pure and result["compiled"]:
-            return "the compiled module is in use in spite of KGROUP_PURE=1"
-        match cell.job:
-            case "read" | "start":
-                expected = self._expected[self._topic_of(cell).name]
-                seen = (each["seen"] for each in result["passes"])
-                return "; ".join(
-                    filter(None, (wrong(each, expected, proof=proof) for each in seen))
-                )
-            case "commit":
-                end = self._plan.commits + _warm_up(cell.client)
-                fair = (result["committed"], result["commits"]) == (end, self._plan.commits)
-                return "" if fair else f"committed is {result['committed']}, not {end}"
-            case "members":
-                held, all_ = result["held"], self._plan.member_partitions
-                return "" if held == all_ else f"{held} partitions are held, not {all_}"
-        return ""
 
     # -- one process -----------------------------------------------------------------------
 
@@ -270,6 +254,7 @@ class Contest:
             group=name,
             python=sys.executable,
             brokers=self._means.brokers,
+            log=self._log,
         )
         self._made.append(name)
         try:
@@ -290,15 +275,18 @@ class Contest:
             "bootstrap": self._bootstrap,
             "topic": topic.name,
             "group": f"{self._means.prefix}bench-{self._number}",
+            "log": self._log,
         }
         match cell.job:
             case "commit":
-                warm_up = _warm_up(cell.client)
+                warm_up = warm_up_of(cell.client)
                 return {**common, "commits": self._plan.commits, "warm_up": warm_up}
-            case "members":
-                plan = self._plan
-                size = {"members": plan.members, "partitions": plan.member_partitions}
-                return {**common, **size, "idle_s": plan.idle_s}
+            case "claim":
+                return {**common, "claims": self._plan.claims}
+            case "assign" | "members" | "scale":
+                size = asdict(group_size(cell, self._plan))
+                job = "assign" if cell.job == "assign" else "members"
+                return {**common, **size, "job": job, "idle_s": self._plan.idle_s}
         # A JVM compiles while it reads: the second time shows what that is good for.
         passes = 2 if cell.client == "java" and cell.job == "read" and not proof else 1
         return {**common, "records": topic.records, "proof": proof, "passes": passes}
@@ -325,12 +313,13 @@ class Contest:
 
     def _topic_of(self, cell: Cell) -> Topic:
         match cell.job:
-            case "start" | "import":
+            case "start" | "import" | "claim" | "assign":
                 return self._known("one", 1, 1)
             case "commit":
                 return self._known("commits", self._plan.commits + max(WARM_UP.values()), 1)
-            case "members":
-                return self._known("members", 0, self._plan.member_partitions)
+            case "members" | "scale":
+                partitions = group_size(cell, self._plan).partitions
+                return self._known(f"members-{partitions}", 0, partitions)
             case "instructions":
                 return [self._counted(records) for records in COUNTED][-1]
         wanted = self._plan.records // cell.data.share // (4 if cell.quarter else 1)
@@ -357,7 +346,3 @@ def import_shares(printed: str) -> list[dict[str, Any]]:
         {"function": f"import {module}", "calls": 1, "share": round(int(own) / whole, 4)}
         for own, module in slowest
     ]
-
-
-def _warm_up(client: str) -> int:
-    return WARM_UP.get(client, 200)

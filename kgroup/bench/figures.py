@@ -37,6 +37,11 @@ UNITS: Final[Mapping[str, str]] = {
     "form_s": "s",
     "form_cpu_s": "s",
     "idle_ms_per_s": "ms/s",
+    "rounds": "",
+    "assign_ms": "ms",
+    "again_ms": "ms",
+    "apart": "",
+    "p90_ms": "ms",
     "instructions": "",
 }
 
@@ -101,14 +106,18 @@ def of_sample(job: str, sample: Sample, size: Mapping[str, int]) -> dict[str, fl
                 "p50_ms": result["p50_s"] * 1e3,
                 "p99_ms": result["p99_s"] * 1e3,
             }
-        case "members":
-            idle = result["idle_cpu_s"] / result["idle_s"] / size["members"]
+        case "members" | "scale":
+            return _of_crowd(sample, size["members"])
+        case "assign":
             return {
-                "form_s": result["form_s"],
-                "form_cpu_s": result["form_cpu_s"],
-                "idle_ms_per_s": idle * 1e3,
-                "rss_mb": result["rss_bytes"] / 1e6,
+                "assign_ms": min(result["first"]["times_s"]) * 1e3,
+                "again_ms": min(result["again"]["times_s"]) * 1e3,
+                **{name: float(sample["judged"][name]) for name in ("apart", "moved")},
             }
+        case "claim":
+            times = sorted(result["claims_s"])
+            places = {"p50_ms": len(times) // 2, "p90_ms": len(times) * 9 // 10, "max_ms": -1}
+            return {name: times[place] * 1e3 for name, place in places.items()}
         case "latency":
             return _of_latency(sample)
         case job if job in EVENTS:
@@ -133,6 +142,18 @@ def _of_reading(sample: Sample, value_bytes: int) -> dict[str, float]:
         "mb_per_s": speed * value_bytes / 1e6,
         "rss_mb": sample["result"]["rss_bytes"] / 1e6,
         "first_record_s": first["first_at"] - sample["spawned_at"],
+    }
+
+
+def _of_crowd(sample: Sample, members: int) -> dict[str, float]:
+    result = sample["result"]
+    rounds = {"rounds": float(sample["rounds"])} if sample.get("rounds") else {}
+    return {
+        "form_s": result["form_s"],
+        **rounds,
+        "form_cpu_s": result["form_cpu_s"],
+        "idle_ms_per_s": result["idle_cpu_s"] / result["idle_s"] / members * 1e3,
+        "rss_mb": result["rss_bytes"] / 1e6,
     }
 
 

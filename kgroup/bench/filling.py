@@ -75,7 +75,7 @@ class Topic:
         create_topic(bootstrap, self.name, self.partitions)
         if self.records:
             anyio.run(self._fill, bootstrap)
-        self.check(read_bounds(bootstrap, [self.name]))
+            self.check(read_bounds(bootstrap, [self.name]))
 
     def check(self, bounds: Mapping[TopicPartition, tuple[int, int]]) -> None:
         """Compare what was written with where each log begins and ends.

@@ -47,6 +47,7 @@ class Ground:
         group: a new one.
         python: the interpreter that writes the records.
         brokers: those that may be killed.
+        log: of claims, for members in Marshal mode.
     """
 
     bootstrap: str
@@ -54,6 +55,7 @@ class Ground:
     group: str
     python: str
     brokers: Brokers
+    log: str = ""
 
 
 class GroupRun:
@@ -176,6 +178,7 @@ class GroupRun:
             "bootstrap": self._ground.bootstrap,
             "topic": self._ground.topic,
             "group": self._ground.group,
+            "log": self._ground.log,
             "instance": name if self._cell.job == "restart" else None,
             "session_timeout_s": plan.session_timeout,
             "heartbeat_interval_s": plan.heartbeat_interval * (1 + place * plan.heartbeat_spread),

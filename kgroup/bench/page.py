@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kgroup.bench.compare import two_clients
 from kgroup.bench.plots import Picture
-from kgroup.bench.tables import groups, heads, number, rows
+from kgroup.bench.tables import groups, heads, named, number, rows
 
 Document = Mapping[str, Any]
 OURS: Final = "kgroup"
@@ -21,7 +21,7 @@ _STYLE: Final = """\
   :root { --ink: #e8e8e8; --paper: #16181c; --line: #3a3d44; --dim: #9a9a9a; }
 }
 body { color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif;
-  max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+  max-width: 84rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
@@ -29,7 +29,7 @@ th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align
   white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 figure { margin: 1.2rem 0; } figcaption { color: var(--dim); font-size: .9rem; }
-svg { max-width: 100%; height: auto; }
+svg { max-width: 100%; height: auto; } figure svg { width: 50rem; }
 .note { color: var(--dim); } .warn { border-left: 4px solid #D55E00; padding-left: .8rem; }
 """
 
@@ -86,9 +86,9 @@ def _comparison(document: Document) -> Iterator[str]:
     others = {cell["client"] for cell in document["cells"]} - {OURS}
     lines = [
         [
-            row.cell,
+            row.cell.split(": ", 1)[1],
             row.other.split(": ")[1],
-            row.figure,
+            named(row.cell.split(": ")[0], row.figure),
             number(row.ours, row.figure),
             number(row.theirs, row.figure),
             f"{row.difference.ratio:.2f}",
@@ -101,7 +101,7 @@ def _comparison(document: Document) -> Iterator[str]:
         if row.difference is not None
     ]
     if lines:
-        heads_ = ("cell", "beside", "figure", "kgroup", "other", "ratio", "95 %", "chance", "is")
+        heads_ = ("kgroup", "beside", "figure", "ours", "other", "ratio", "95 %", "chance", "is")
         yield "<h2>kgroup beside the others</h2>"
         yield (
             "<p class='note'>Better or worse is said where the interval of the ratio leaves out 1 "

@@ -6,6 +6,7 @@ Decides: the schema::
      "plan": {...}, "environment": {...}, "broker": "...", "commit": "...", "compiled": true,
      "versions": {package: version},
      "cells": [{"name", "job", "client", "level", "loop", "data", "value_bytes", "pure", "records",
+                "size": [members, partitions] | null,
                 "status": "measured" | "absent" | "failed" | "wrong", "reason",
                 "figures": {figure: {"median", "low", "high"}}, "samples": [raw, ...]}]}
 
@@ -24,7 +25,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from kgroup.bench.cells import Cell, Data, Plan
+from kgroup.bench.cells import Cell, Data, Plan, Size
 from kgroup.bench.contest import Entry
 from kgroup.bench.figures import each_run, summary
 from kgroup.bench.machine import environment
@@ -103,7 +104,7 @@ def series(cell: Mapping[str, Any], members: int) -> dict[str, list[float]]:
 def _size(cell: Mapping[str, Any], members: int) -> dict[str, int]:
     number, unit, *_ = cell["data"].split()
     known = cell.get("value_bytes") or int(number) * _UNITS[unit]
-    return {"value_bytes": known, "members": members}
+    return {"value_bytes": known, "members": (cell.get("size") or [members])[0]}
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -143,7 +144,9 @@ def entries_of(document: Mapping[str, Any]) -> list[Entry]:
 
 def _cell(told: Mapping[str, Any]) -> Cell:
     data = Data(told["data"], told["value_bytes"])
-    return Cell(told["job"], told["client"], told["level"], told["loop"], data, told["pure"])
+    size = Size(*told["size"]) if told.get("size") else None
+    words = (told["job"], told["client"], told["level"], told["loop"])
+    return Cell(*words, data, told["pure"], size=size)
 
 
 def written(document: Mapping[str, Any]) -> str:

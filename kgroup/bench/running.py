@@ -102,11 +102,20 @@ def _kafka(
 ) -> tuple[str, str, RealKafka | None]:
     """Return the brokers, what they are, and the Kafka, None for one that lives on."""
     if run.bootstrap is not None:
-        return run.bootstrap, "given", None
-    kafka = stack.enter_context(RealKafka.start(brokers=run.brokers, progress=say))
+        return run.bootstrap, _given(run, say), None
+    kafka = stack.enter_context(
+        RealKafka.start(brokers=run.brokers, settings=run.scenario.broker, progress=say)
+    )
     if kafka.kind == "given":
-        return kafka.bootstrap, "given", None
+        return kafka.bootstrap, _given(run, say), None
     return kafka.bootstrap, kafka.describe().rpartition(", ")[0], kafka
+
+
+def _given(run: Run, say: Callable[[str], None]) -> str:
+    """Return what is known of a Kafka that was given; say what it may not be like."""
+    for key, value in run.scenario.broker.items():
+        say(f"the brokers keep their own {key}; the scenario is about {value}")
+    return "given"
 
 
 def _keep(run: Run, broker: str, entries: Sequence[Entry], *, complete: bool) -> dict[str, Any]:

@@ -7,6 +7,7 @@ Never: starts anything.
     about = "What reading costs"
     jobs = ["read"]
     loops = ["asyncio"]
+    brokers = 1              # of a Kafka that is started for it, 1 or 3
 
     [clients]                # adapter -> ways to read, or assignors
     kgroup = ["records", "values"]
@@ -20,14 +21,22 @@ Never: starts anything.
     [size]                   # fields of `Plan`
     runs = 5
 
+    [[sizes]]                # of a group, for the jobs scale and assign
+    members = 50
+    partitions = 100
+
+    [broker]                 # settings of a Kafka that is started for it
+    "group.initial.rebalance.delay.ms" = 3000
+
     [group]                  # fields of `GroupPlan`
     members = 3
 """
 
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import field, fields, replace
 from difflib import get_close_matches
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,11 +45,15 @@ from kgroup.bench.cells import (
     JOBS,
     LEVELS,
     ON_ASYNCIO,
+    ON_TRIO,
+    OWN_LEVELS,
     PLAIN,
+    SIZED_JOBS,
     Cell,
     Data,
     GroupPlan,
     Plan,
+    Size,
 )
 from kgroup.errors import ConfigError
 from kgroup.values import dataclass
@@ -48,7 +61,11 @@ from kgroup.wire.records import Codec
 
 FOLDER: Final = Path(__file__).parent / "scenarios"
 LOOPS: Final = ("asyncio", "uvloop", "trio")
-_KEYS: Final = ("about", "jobs", "loops", "clients", "data", "size", "group")
+CLUSTERS: Final = (1, 3)
+"""How many brokers a Kafka of this machine has."""
+_KEYS: Final = (
+    *("about", "jobs", "loops", "clients", "data", "size", "sizes", "group", "brokers", "broker"),
+)
 _DATA: Final = tuple(each.name for each in fields(Data))
 _MOST: Final = 10**9
 
@@ -65,6 +82,9 @@ class Scenario:
         loops: on which clients with an event loop run.
         data: kinds of records.
         plan: how much.
+        sizes: of groups, for jobs that are done for each of them.
+        brokers: of a Kafka that is started for it, 1 or 3.
+        broker: settings of that Kafka.
     """
 
     name: str
@@ -74,6 +94,9 @@ class Scenario:
     loops: tuple[str, ...] = ("asyncio",)
     data: tuple[Data, ...] = (PLAIN,)
     plan: Plan
+    sizes: tuple[Size, ...] = ()
+    brokers: int = 1
+    broker: Mapping[str, str] = field(default_factory=dict)
 
     def cells(self, clients: Collection[str] = ()) -> Iterator[Cell]:
         """Yield what is measured.
@@ -83,15 +106,18 @@ class Scenario:
                 read in the one way they have.
         """
         for job in self.jobs:
-            for data in self.data:
+            sizes = self.sizes if job in SIZED_JOBS else (None,)
+            for data, size in product(self.data, sizes):
                 for client in clients or self.clients:
-                    yield from self._of(client, job, data)
+                    for cell in self._of(client, job, data):
+                        yield replace(cell, size=size)
 
     def _of(self, client: str, job: str, data: Data) -> Iterator[Cell]:
-        usual = "range" if job in GROUP_JOBS else LEVELS.get(client, "")
+        assigns = job == "assign" or (job in GROUP_JOBS and client not in OWN_LEVELS)
+        usual = "range" if assigns else LEVELS.get(client, "")
         for level in self.clients.get(client, (usual,)):
-            for loop in self.loops if client in ON_ASYNCIO else ("",):
-                if loop != "trio" or client == "kgroup":
+            for loop in self.loops if client in ON_ASYNCIO and job != "assign" else ("",):
+                if loop != "trio" or client in ON_TRIO:
                     yield Cell(job, client, level, loop, data)
 
 
@@ -150,15 +176,49 @@ def parse(text: str, name: str, file: str) -> Scenario:
         raise reader.wrong("clients", clients, 'a table such as [clients] kgroup = ["records"]')
     size = reader.numbers(found.get("size", {}), Plan, "size")
     plan = Plan(**size, group=_group(reader, found.get("group", {})))
+    jobs = reader.words(found.get("jobs"), "jobs", JOBS)
+    sizes = tuple(_size(reader, each) for each in reader.tables(found, "sizes"))
+    if not sizes and {*jobs} & {*SIZED_JOBS}:
+        raise reader.wrong(
+            "sizes", None, "a table such as [[sizes]] members = 50, partitions = 100"
+        )
     return Scenario(
         name=name,
         about=reader.text(found, "about"),
-        jobs=reader.words(found.get("jobs"), "jobs", JOBS),
+        jobs=jobs,
         clients={key: reader.words(each, f"clients.{key}") for key, each in clients.items()},
         loops=reader.words(found.get("loops", ["asyncio"]), "loops", LOOPS),
-        data=tuple(_data(reader, each) for each in found.get("data", [])) or (PLAIN,),
+        data=tuple(_data(reader, each) for each in reader.tables(found, "data")) or (PLAIN,),
         plan=plan,
+        sizes=sizes,
+        brokers=reader.one_of(found.get("brokers", 1), "brokers", CLUSTERS),
+        broker=_broker(reader, found.get("broker", {})),
     )
+
+
+def _size(reader: "_Reader", found: object) -> Size:
+    numbers = reader.numbers(found, Size, "sizes")
+    for key in ("members", "partitions"):
+        if key not in numbers:
+            raise reader.wrong(f"sizes.{key}", None, "a whole number above 0")
+    size = Size(**numbers)
+    if size.partitions < size.members:
+        expected = f"at least {size.members}: each member is to have one"
+        raise reader.wrong("sizes.partitions", size.partitions, expected)
+    return size
+
+
+def _broker(reader: "_Reader", found: object) -> dict[str, str]:
+    """Return settings of a broker as text; the broker itself says which there are."""
+    if not isinstance(found, dict):
+        raise reader.wrong("broker", found, "a table of settings")
+    for key, value in found.items():
+        if not isinstance(value, str | int):
+            raise reader.wrong(f"broker.{key}", value, 'a text, a number, true or false; "a.b" = 1')
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in found.items()
+    }
 
 
 def _data(reader: "_Reader", found: object) -> Data:
@@ -212,6 +272,18 @@ class _Reader:
         if not isinstance(found, str) or not found:
             raise self.wrong(f"{where}{key}", found, "a text")
         return found
+
+    def one_of(self, found: object, key: str, known: Sequence[int]) -> int:
+        if isinstance(found, bool) or not isinstance(found, int) or found not in known:
+            raise self.wrong(key, found, " or ".join(map(str, known)))
+        return found
+
+    def tables(self, found: Mapping[str, object], key: str) -> list[object]:
+        """Return the tables of a list, none when there is no such key."""
+        tables = found.get(key, [])
+        if not isinstance(tables, list):
+            raise self.wrong(key, tables, f"a list of tables, [[{key}]]")
+        return tables
 
     def words(self, found: object, key: str, known: Sequence[str] = ()) -> tuple[str, ...]:
         """Return a list of texts, of which each is known."""

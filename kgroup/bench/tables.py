@@ -11,7 +11,7 @@ from typing import Any, Final
 from rich.markup import escape
 from rich.table import Table
 
-from kgroup.bench.cells import EVENTS
+from kgroup.bench.cells import EVENTS, SIZED_JOBS
 from kgroup.bench.figures import UNITS
 from kgroup.bench.result import series
 
@@ -38,6 +38,20 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "idle_ms_per_s": "idle CPU of each",
         "rss_mb": "peak RSS",
     },
+    "scale": {
+        "form_s": "formed after",
+        "rounds": "rounds",
+        "form_cpu_s": "CPU to form",
+        "idle_ms_per_s": "idle CPU of each",
+        "rss_mb": "peak RSS",
+    },
+    "assign": {
+        "assign_ms": "assigned in",
+        "again_ms": "when one left",
+        "apart": "largest less smallest",
+        "moved": "moved",
+    },
+    "claim": {"p50_ms": "p50", "p90_ms": "p90", "max_ms": "longest"},
     "instructions": {"instructions": "instructions per record"},
     "latency": {
         "p50_ms": "p50",
@@ -52,9 +66,9 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         event: {
             "recover_s": "recovered after",
             "moved_ms": "moved: wait",
-            "moved_max_ms": "longest",
+            "moved_max_ms": "moved: longest",
             "stay_ms": "stay: wait",
-            "stay_max_ms": "longest ",
+            "stay_max_ms": "stay: longest",
             "moved": "moved",
             "repeated": "repeated",
         }
@@ -62,6 +76,11 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """Job -> figure -> head of its column; the first one orders the rows."""
+_EXTRA: Final[Mapping[str, Sequence[str]]] = {
+    "read": ("records",),
+    **dict.fromkeys(SIZED_JOBS, ("members", "partitions")),
+}
+"""Job -> heads of what stands before its figures."""
 
 
 def tables(document: Document) -> Iterator[Table]:
@@ -85,7 +104,10 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def groups(document: Document) -> list[tuple[str, list[Cell]]]:
-    """Return which cells stand in one table, and what it is about."""
+    """Return which cells stand in one table, and what it is about.
+
+    Groups of different sizes stand together: how a client grows is what they show.
+    """
     found: dict[str, list[Cell]] = {}
     for cell in document["cells"]:
         other = ", on other loops" if cell["loop"] in {"uvloop", "trio"} else ""
@@ -97,7 +119,7 @@ def groups(document: Document) -> list[tuple[str, list[Cell]]]:
 def heads(cells: Sequence[Cell]) -> list[str]:
     """Return the heads of a table of cells of one job."""
     job = cells[0]["job"]
-    return ["client", *(["records"] if job == "read" else []), *COLUMNS[job].values()]
+    return ["client", *_EXTRA.get(job, ()), *COLUMNS[job].values()]
 
 
 def rows(cells: Sequence[Cell]) -> list[list[str]]:
@@ -109,17 +131,24 @@ def rows(cells: Sequence[Cell]) -> list[list[str]]:
     return [_row(cell) for cell in in_order(cells)]
 
 
+def named(job: str, figure: str) -> str:
+    """Return what a figure of a job is called: as the head of its column."""
+    return COLUMNS[job].get(figure, figure)
+
+
 def in_order(cells: Sequence[Cell]) -> list[Cell]:
-    """Return cells of one job by their first figure, the least first; last what has none."""
+    """Return cells of one job by size and first figure, the least first; last what has none."""
     lead, *_ = COLUMNS[cells[0]["job"]]
     measured = [cell for cell in cells if cell["figures"]]
-    measured.sort(key=lambda cell: cell["figures"][lead]["median"])
+    measured.sort(key=lambda cell: (cell.get("size") or [], cell["figures"][lead]["median"]))
     return [*measured, *(each for each in cells if not each["figures"])]
 
 
 def _row(cell: Cell) -> list[str]:
     figures = COLUMNS[cell["job"]]
-    row = [who(cell), *([f"{cell['records']:,}"] if cell["job"] == "read" else [])]
+    row = [who(cell), *(f"{each:,}" for each in cell.get("size") or ())]
+    if cell["job"] == "read":
+        row.append(f"{cell['records']:,}")
     if cell["figures"]:
         found = cell["figures"]
         return row + [spread(found[each], each) if each in found else "-" for each in figures]

@@ -25,7 +25,7 @@ from kgroup.bench.machine import environment
 from kgroup.bench.page import page
 from kgroup.bench.plots import pictures
 from kgroup.bench.result import entries_of, read
-from kgroup.bench.scenario import Scenario, built_in, find, sized
+from kgroup.bench.scenario import CLUSTERS, Scenario, built_in, find, sized
 from kgroup.bench.tables import number, tables
 from kgroup.cli.tables import make_table, print_whole, screen
 from kgroup.errors import ArgumentError, ConfigError
@@ -57,7 +57,7 @@ class Measuring:
         seconds: how long one run takes, roughly.
         seed: of the values of records.
         bootstrap: brokers to use.
-        brokers: of a new Kafka.
+        brokers: of a new Kafka, None for as many as the scenario says.
         out: folder for results.
         resume: whether an interrupted run in that folder goes on.
         as_json: whether the result is printed.
@@ -84,7 +84,9 @@ class Measuring:
     bootstrap: Annotated[
         str | None, typer.Option(help="Brokers to use; without it a new Kafka of this machine.")
     ] = None
-    brokers: Annotated[int, typer.Option(min=1, max=3, help="Of a new Kafka: 1 or 3.")] = 1
+    brokers: Annotated[
+        int | None, typer.Option(min=1, max=3, help="Of a new Kafka: 1 or 3; else the scenario's.")
+    ] = None
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = Path(
         "bench-results"
     )
@@ -174,7 +176,7 @@ def run(asked: Measuring) -> None:
     adapters = Adapters(own)
     clients = [name.strip() for name in (asked.clients or "").split(",") if name.strip()]
     adapters.check(clients)
-    if asked.brokers == 2:
+    if asked.brokers not in {None, *CLUSTERS}:
         raise ArgumentError("--brokers", asked.brokers, "1 or 3")
     names = asked.scenarios or (_QUICK if asked.quick else ())
     if not names:
@@ -267,7 +269,7 @@ def _measured(
         clients=clients,
         adapters=adapters,
         bootstrap=asked.bootstrap,
-        brokers=asked.brokers,
+        brokers=asked.brokers or scenario.brokers,
         keep=kept,
     )
     with _bar() as progress:

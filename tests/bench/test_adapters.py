@@ -130,7 +130,7 @@ def test_a_process_that_is_closed_is_gone():
 def test_a_client_that_lacks_a_job_is_absent_not_wrong():
     answer = work([sys.executable, "-m", "kgroup.bench.clients", "kgroup"],
                   {"job": "dance", "loop": "asyncio"}, 60.0, {})  # fmt: skip
-    assert (answer.status, answer.reason) == ("absent", "there is no job dance")
+    assert (answer.status, answer.reason) == ("absent", "it has no job dance")
 
 
 # -- which there are -----------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgroup.bench.cells import Cell, Data
+from kgroup.bench.cells import Cell, Data, Size
 from kgroup.bench.scenario import FOLDER, built_in, find, parse, sized
 from kgroup.errors import ConfigError
 
@@ -13,6 +13,8 @@ jobs = ["read"]
 kgroup = ["records", "values"]
 confluent = ["poll"]
 """
+
+SIZES = "[[sizes]]\nmembers = 3\npartitions = 7\n[[sizes]]\nmembers = 2\npartitions = 2\n"
 
 
 def told(text):
@@ -61,6 +63,28 @@ def test_kinds_of_records_are_read():
     assert parse(text, "mine", "mine.toml").data == (Data("1 kB zstd", 1000, "zstd", 4),)
 
 
+def test_a_job_that_is_about_sizes_has_a_cell_of_each():
+    text = FAIR.replace('["read"]', '["scale", "read"]') + SIZES
+    found = [(cell.job, cell.size) for cell in parse(text, "mine", "mine.toml").cells(["mine"])]
+    assert found == [("scale", Size(3, 7)), ("scale", Size(2, 2)), ("read", None)]
+
+
+def test_marshal_mode_has_guarantees_instead_of_assignors():
+    text = FAIR.replace('["read"]', '["join"]').replace("confluent", "marshal")
+    cells = [*parse(text.replace('"poll"', '"at most once"'), "mine", "mine.toml").cells()]
+    assert [cell.level for cell in cells if cell.client == "marshal"] == ["at most once"]
+    assert [cell.level for cell in find("consume").cells(["marshal"])] == ["at least once"]
+
+
+def test_a_broker_is_told_settings_as_text():
+    text = FAIR + '[broker]\n"a.b" = 3_000\n"c" = true\n'
+    assert parse(text, "mine", "mine.toml").broker == {"a.b": "3000", "c": "true"}
+
+
+def test_a_scenario_says_how_many_brokers_it_takes():
+    assert [find(name).brokers for name in ("failover", "rebalance")] == [3, 1]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -78,6 +102,13 @@ def test_kinds_of_records_are_read():
         ('about = "x"\njobs = ["read"]\n', ("mine.toml: clients", "[clients]")),
         ("about = \n", ("mine.toml", "TOML")),
         (FAIR + "[size]\nruns = true\n", ("mine.toml: size.runs",)),
+        (FAIR.replace("read", "scale"), ("mine.toml: sizes", "[[sizes]]")),
+        (FAIR + "[[sizes]]\nmembers = 3\n", ("mine.toml: sizes.partitions", "whole number")),
+        (FAIR + "[[sizes]]\nmembers = 3\npartitions = 2\n", ("sizes.partitions", "at least 3")),
+        ("brokers = 2\n" + FAIR, ("mine.toml: brokers", "1 or 3")),
+        ("brokers = true\n" + FAIR, ("mine.toml: brokers", "1 or 3")),
+        (FAIR + "[sizes]\nmembers = 3\n", ("mine.toml: sizes", "[[sizes]]")),
+        (FAIR + "[broker]\na.b = 3\n", ("mine.toml: broker.a", '"a.b" = 1')),
     ],
 )
 def test_a_mistake_names_file_key_and_way_out(text, words):

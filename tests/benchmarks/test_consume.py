@@ -12,9 +12,10 @@ from benchmarks.consume.page import PAGE, RESULT, committed_page, page
 from benchmarks.consume.scenarios import DATA, PEERS, cells
 from kgroup.bench.cells import PLAIN, Cell, Plan
 from kgroup.bench.clients.tally import Tally
-from kgroup.bench.contest import Contest, Entry, Means, import_shares, wrong
+from kgroup.bench.contest import Contest, Entry, Means, import_shares
 from kgroup.bench.figures import of_sample, summary
 from kgroup.bench.filling import Topic, rounded
+from kgroup.bench.judging import wrong
 from kgroup.bench.processes import Answer, java_command, work
 from kgroup.bench.result import build, refigured, written
 from kgroup.bench.tables import rows

@@ -25,6 +25,7 @@ kgroup = ["LEVEL"]
 [size]
 runs = 1
 records = 800
+idle_s = 0.2
 
 [group]
 members = 1
@@ -33,6 +34,10 @@ rate = 40
 batch = 1
 before = 0.5
 after = 0.3
+
+[[sizes]]
+members = 3
+partitions = 4
 """
 PATIENCE = 90.0
 INTERRUPTED = 130
@@ -68,6 +73,19 @@ def test_every_record_is_counted_by_the_brokers_word(
             assert sample["counted"] > 0
     assert document["versions"]["kgroup"]
     assert (tmp_path / job / "result.json").exists()
+
+
+def test_a_group_tells_its_rounds_by_the_coordinators_word(
+    kafka: RealKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["bench", "run", scenario(tmp_path, "scale", ""), "--bootstrap", kafka.bootstrap]
+    ended = main([*words, "--out", str(tmp_path), "--json"])
+    out = capsys.readouterr()
+    assert ended == 0, out.err
+    [cell] = json.loads(out.out)["cells"]
+    assert (cell["status"], cell["size"]) == ("measured", [3, 4])
+    [sample] = cell["samples"]
+    assert 1 <= sample["rounds"] <= 3
 
 
 def test_an_interrupted_run_keeps_what_was_finished_and_leaves_no_process_and_no_topic(

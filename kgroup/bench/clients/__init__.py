@@ -13,6 +13,8 @@ The job::
      "topic": "plain", "group": "g1", "records": 4000000, "proof": false, "passes": 1}
     {"job": "commit", ..., "commits": 1500}
     {"job": "members", ..., "members": 100, "partitions": 200, "idle_s": 15}
+    {"job": "assign", "level": "sticky", "members": 100, "partitions": 1000}
+    {"job": "claim", ..., "claims": 20, "log": "claims"}
     {"job": "follow", ..., "level": "range", "instance": null, "session_timeout_s": 6.0,
      "heartbeat_interval_s": 0.5, "auto_commit_s": 1.0, "slow_revoke_s": 0.0}
 
@@ -39,8 +41,15 @@ With `"profile": true` in a job its result has `"profile": [{"function": ..., "c
   "max_s": ..., "rss_bytes": ...}`.
 - A `members` job starts many members of one group. Its result is `{"held": ..., "form_s": ...,
   "form_cpu_s": ..., "idle_s": ..., "idle_cpu_s": ..., "rss_bytes": ...}`, where `held` counts
-  different partitions that are held when the idle time is over.
-
+  different partitions that are held when the idle time is over. With `"wall": [began, formed]` in
+  seconds since the epoch the broker is asked how many rounds there were between.
+- An `assign` leads a group in memory: its level names an assignor, all members subscribe to one
+  topic. Its result is `{"first": {"times_s": [...], "given": {member: [partition, ...]}},
+  "again": ...}`: for a new group, whose last member then leaves, and for those that stay, who hold
+  what they were given. A time is CPU from the members' bytes to their assignments' bytes.
+- A `claim` job claims the topic's one partition in Marshal mode, `claims` times, in a group of its
+  own each time; the log of claims is `log`. Its result is `{"claims_s": [...]}`, each from
+  `subscribe` to owning it.
 - A `follow` is one member of a group; its level names the assignor, `instance` a group instance id
   or null. It commits every
   `auto_commit_s`, and tells of each poll at once: `{"got": [at, [[partition, first offset, offset
@@ -62,6 +71,8 @@ What is in the package:
 - `measuring`: clock, CPU and memory of a process
 - `loops`: asyncio, uvloop or trio
 - `native`: kgroup's own consumer
+- `claiming`: the same in Marshal mode
+- `leading`: leaders of groups, by the assignors of each client
 - `aiokafka_like`: aiokafka, and the drop-in for it
 - `kafka_python_like`: kafka-python, and the drop-in for it
 - `confluent`: confluent-kafka

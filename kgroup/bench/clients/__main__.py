@@ -11,6 +11,7 @@ from kgroup.bench.clients.serving import Client, serve
 
 CLIENTS: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "kgroup": ("native.Native", ()),
+    "marshal": ("claiming.Marshal", ()),
     "drop-in aiokafka": (
         "aiokafka_like.AiokafkaLike",
         ("kgroup.compat.aiokafka", ("kgroup", "aiokafka")),

@@ -28,6 +28,7 @@ class AiokafkaLike:
 
     def __init__(self, module: str, packages: tuple[str, ...], job: Job) -> None:
         self.packages = packages
+        self._module = module
         self._make: Any = import_module(module).AIOKafkaConsumer
         self._run = load(job["loop"])
 
@@ -99,6 +100,14 @@ class AiokafkaLike:
             watching.cancel()
 
         self._run(main)
+
+    def assign(self, job: Job) -> dict[str, Any]:
+        """Lead a group that is not there."""
+        from kgroup.bench.clients.leading import AiokafkaLeader, led  # noqa: PLC0415 - rarely used
+
+        if self._module != "aiokafka":
+            raise ImportError("its assignors are kgroup's own")
+        return led(AiokafkaLeader(job["level"]), job)
 
     def _consumer(self, job: Job, group: str, **more: object) -> Any:  # noqa: ANN401
         options = {"auto_offset_reset": "earliest", "enable_auto_commit": False, **more}

@@ -43,12 +43,12 @@ class Crowd:
 
     async def measure(self, idle: float) -> dict[str, Any]:
         """Form the group, let it stand idle, and end it."""
-        began = mark()
+        began, began_wall = mark(), time.time()
         async with asyncio.TaskGroup() as tasks:
             for _ in range(self._count):
                 tasks.create_task(self._live())
             formed = await self._formed()
-            before = mark()
+            before, ago = mark(), time.time() - time.monotonic()
             await asyncio.sleep(idle)
             after = mark()
             held = len(self._held())
@@ -56,6 +56,7 @@ class Crowd:
         return {
             "held": held,
             "form_s": formed["at"] - began["at"],
+            "wall": [began_wall, ago + formed["at"]],
             "form_cpu_s": formed["cpu_s"] - began["cpu_s"],
             "idle_s": after["at"] - before["at"],
             "idle_cpu_s": after["cpu_s"] - before["cpu_s"],

@@ -28,6 +28,7 @@ class KafkaPythonLike:
 
     def __init__(self, module: str, packages: tuple[str, ...], _job: Job) -> None:
         self.packages = packages
+        self._module = module
         self._make: Any = import_module(module).KafkaConsumer
 
     def read(self, job: Job, run: Pass) -> None:
@@ -73,6 +74,14 @@ class KafkaPythonLike:
                     for tp, records in batches.items()
                     for record in records
                 )
+
+    def assign(self, job: Job) -> dict[str, Any]:
+        """Lead a group that is not there."""
+        from kgroup.bench.clients.leading import KafkaPythonLeader, led  # noqa: PLC0415 - rare
+
+        if self._module != "kafka":
+            raise ImportError("its assignors are kgroup's own")
+        return led(KafkaPythonLeader(job["level"]), job)
 
     @contextmanager
     def _consumer(self, job: Job, group: str, **more: object) -> Iterator[Any]:

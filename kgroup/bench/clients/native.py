@@ -83,14 +83,13 @@ class Native:
         if job["slow_revoke_s"]:
             options["listener"] = _Slow(job["slow_revoke_s"])
 
-        async def main() -> None:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(told.watch, anyio.sleep)
-                async with self._consumer(job, job["group"], **options) as consumer:
-                    await _follow(consumer, told)
-                tasks.cancel_scope.cancel()
+        self._run(lambda: followed(lambda: self._consumer(job, job["group"], **options), told))
 
-        self._run(main)
+    def assign(self, job: Job) -> dict[str, Any]:
+        """Lead a group that is not there."""
+        from kgroup.bench.clients.leading import KgroupLeader, led  # noqa: PLC0415 - rarely used
+
+        return led(KgroupLeader(job["level"]), job)
 
     def _consumer(self, job: Job, group: str, **more: object) -> Any:  # noqa: ANN401
         options = {"auto_offset_reset": "earliest", "enable_auto_commit": False, **more}
@@ -114,14 +113,24 @@ class _Slow:
         await anyio.sleep(self._seconds)
 
 
-async def _follow(consumer: Any, told: Following) -> None:  # noqa: ANN401
-    while not told.over.is_set():
-        batches = await consumer.getmany(timeout=POLL)
-        told.took(
-            (tp.partition, record.offset, record.value)
-            for tp, batch in batches.items()
-            for record in batch
-        )
+async def followed(make: Callable[[], Any], told: Following) -> None:
+    """Follow with a consumer until it is over.
+
+    Args:
+        make: builds it.
+        told: what is delivered is told to.
+    """
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(told.watch, anyio.sleep)
+        async with make() as consumer:
+            while not told.over.is_set():
+                batches = await consumer.getmany(timeout=POLL)
+                told.took(
+                    (tp.partition, record.offset, record.value)
+                    for tp, batch in batches.items()
+                    for record in batch
+                )
+        tasks.cancel_scope.cancel()
 
 
 async def _columns(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401

@@ -98,8 +98,10 @@ def _do(client: Client, job: Job, told: Following) -> dict[str, Any]:
         case "follow":
             client.follow(job, told)
             result = told.result()
+        case "assign" | "claim" as name if hasattr(client, name):
+            result = getattr(client, name)(job)
         case other:
-            raise ImportError(f"there is no job {other}")
+            raise ImportError(f"it has no job {other}")
     result["rss_bytes"] = peak_memory()
     return {**result, "compiled": _compiled(), "versions": _versions(client.packages)}
 
