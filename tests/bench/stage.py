@@ -35,6 +35,13 @@ def join_sample(moved, stay):
     }  # fmt: skip
 
 
+def counted_sample(instructions):
+    """Two readings, of which the second one had 100 records more."""
+    return {
+        "load": 0.1, "result": {"records": [100, 200], "instructions": [0, 100 * instructions]},
+    }  # fmt: skip
+
+
 def latency_sample(*waits):
     """Records that waited so many seconds."""
     return {

@@ -5,7 +5,7 @@ import pytest
 from kgroup.bench.compare import check_machines, two_clients, two_results
 from kgroup.bench.guard import guarded, ratios, read_ratios
 from kgroup.errors import ArgumentError, ConfigError
-from tests.bench.stage import FAST, SLOW, two
+from tests.bench.stage import FAST, SLOW, counted_sample, document, entry, two
 
 
 def cpu(rows):
@@ -52,6 +52,17 @@ def test_results_of_two_machines_are_refused():
 
 # -- the guard -----------------------------------------------------------------------------
 
+
+def counting(instructions):
+    """Results in which kgroup takes so many instructions for a record, and aiokafka 10,000."""
+    samples = {"kgroup": instructions, "aiokafka": 10_000.0}
+    cells = (
+        entry(client, level, [counted_sample(samples[client])], job="instructions")
+        for client, level in (("kgroup", "records"), ("aiokafka", "getmany"))
+    )
+    return document(*cells)
+
+
 NAME = "read: kgroup records: 100 B / aiokafka getmany cpu_us"
 
 
@@ -89,6 +100,15 @@ def test_what_lies_within_the_tolerance_is_no_loss():
 def test_a_committed_ratio_that_was_not_measured_is_an_error():
     with pytest.raises(ConfigError, match="one that was measured"):
         guarded({}, {NAME: {"ratio": 1.0, "low": 1.0, "high": 1.0}})
+
+
+def test_instructions_are_judged_where_they_were_counted():
+    less, more = counting(5_000.0), counting(9_000.0)
+    [name] = ratios(less)
+    assert name == "instructions: kgroup records: 100 B / aiokafka getmany instructions"
+    assert [each.worse for each in guarded(ratios(more), ratios(less))] == [True]
+    assert [each.worse for each in guarded(ratios(less), ratios(less))] == [False]
+    assert guarded({}, ratios(less)) == [], "there is no valgrind"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"x": {"ratio": 1}}'])
