@@ -21,6 +21,7 @@ NEWER = {
     DOCS / "adr" / "0017-a-room-for-spark.md",
     DOCS / "adr" / "0019-measured-by-processes-that-speak-lines.md",
     DOCS / "adr" / "0021-the-coordinator-divides.md",
+    DOCS / "bench-adapters.md",
     DOCS / "benchmarks.md",
     DOCS / "group-protocol.md",
     DOCS / "how-to" / "change-protocol.md",
