@@ -8,9 +8,10 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from benchmarks.consume.goals import GOAL_HEADS, goal_row
+from benchmarks.consume.runs import Document, blocks, documents, markdown
 from kgroup.bench.tables import groups, heads, rows
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -37,39 +38,41 @@ _NOTES: Final = {
 }
 
 
-def page(document: Mapping[str, Any], reasons: Mapping[str, str]) -> str:
+def page(document: Document, reasons: Mapping[str, str], scenarios: Sequence[Document] = ()) -> str:
     """Return the page.
 
     Args:
         document: the results.
         reasons: cell -> why it misses its goals.
+        scenarios: results of `kgroup bench run`.
     """
     plan, machine = document["plan"], document["environment"]
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     module = "with" if document["compiled"] else "without"
-    blocks = [
+    parts = [
         "# Speed and memory",
         _INTRODUCTION.format(**plan),
         _MEASURED.format(versions=versions, broker=document["broker"], module=module, **machine),
         "## Goals",
         _GOALS,
-        _markdown(GOAL_HEADS, [goal_row(goal) for goal in document["goals"]]),
+        markdown(GOAL_HEADS, [goal_row(goal) for goal in document["goals"]]),
         *_missed(document, reasons),
     ]
     for group, cells in groups(document):
         title = _TITLES.get(group, f"Reading: {group.removeprefix('read, ')}").format(**plan)
-        blocks += [f"## {title}", _NOTES.get(group, ""), _markdown(heads(cells), rows(cells))]
-    return "\n\n".join(filter(None, blocks)) + "\n"
+        parts += [f"## {title}", _NOTES.get(group, ""), markdown(heads(cells), rows(cells))]
+    parts += blocks(scenarios)
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def committed_page(result: Path = RESULT) -> str:
     """Return the page about results, with the reasons that are committed."""
     document = json.loads(result.read_text(encoding="utf-8"))
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8")) if REASONS.exists() else {}
-    return page(document, reasons)
+    return page(document, reasons, documents())
 
 
-def _missed(document: Mapping[str, Any], reasons: Mapping[str, str]) -> list[str]:
+def _missed(document: Document, reasons: Mapping[str, str]) -> list[str]:
     """Return, for each cell that misses a goal, why, and where its time goes."""
     missed: dict[str, list[str]] = {}
     for goal in document["goals"]:
@@ -77,23 +80,15 @@ def _missed(document: Mapping[str, Any], reasons: Mapping[str, str]) -> list[str
             missed.setdefault(goal["cell"], []).append(goal["what"])
     if not missed:
         return []
-    blocks = ["### Where a goal is missed"]
+    found = ["### Where a goal is missed"]
     for cell, goals in missed.items():
         who = cell.split(": ")[1]
-        blocks.append(f"**{who}** ({'; '.join(goals)}). {reasons.get(cell, '')}".rstrip())
+        found.append(f"**{who}** ({'; '.join(goals)}). {reasons.get(cell, '')}".rstrip())
         profile = document["profiles"].get(cell)
         if isinstance(profile, list):
             lines = [(f"`{row['function']}`", f"{row['share']:.0%}") for row in profile[:8]]
-            blocks.append(_markdown(("function", "share of its own"), lines))
-    return blocks
-
-
-def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    if not lines:
-        return ""
-    rule = ["--:" if place else "---" for place in range(len(heads))]
-    text = [" | ".join(line).replace("\n", " ") for line in (heads, rule, *lines)]
-    return "\n".join(f"| {line} |" for line in text)
+            found.append(markdown(("function", "share of its own"), lines))
+    return found
 
 
 _INTRODUCTION: Final = """\

@@ -1,0 +1,113 @@
+"""What `kgroup bench run` found and is committed, as the last part of `docs/performance.md`.
+
+Decides: the order of scenarios, and that what kgroup does worse than another stands in a table of
+its own below the figures.
+Never: leaves out a cell; says worse or better where the runs do not.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kgroup.bench.compare import Row, two_clients
+from kgroup.bench.tables import COLUMNS, groups, heads, named, number, rows
+
+FOLDER: Final = Path(__file__).parents[1] / "results" / "scenarios"
+_ORDER: Final = ("latency", "rebalance", "slow-callback", "restart", "rolling", "failover")
+_OURS: Final = "kgroup"
+_WORSE: Final = ("kgroup", "beside", "figure", "ours", "other", "ratio", "95 %")
+
+Document = Mapping[str, Any]
+
+
+def documents(folder: Path = FOLDER) -> list[Document]:
+    """Return the results that are committed, in the order of the page."""
+    names = sorted(path.stem for path in folder.glob("*.json"))
+    names.sort(key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+    return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names]
+
+
+def blocks(found: Sequence[Document]) -> Iterator[str]:
+    """Yield the blocks of the page that are about scenarios.
+
+    Args:
+        found: their results.
+    """
+    if not found:
+        return
+    yield "## Groups"
+    yield _INTRODUCTION
+    for document in found:
+        yield f"### {document['scenario']}"
+        yield _about(document)
+        for title, cells in groups(document):
+            yield f"**{title}**"
+            yield markdown(heads(cells), rows(cells))
+        worse = [_line(row) for row in _losses(document)]
+        if worse:
+            yield "Where the runs show that kgroup takes more:"
+            yield markdown(_WORSE, worse)
+
+
+def _about(document: Document) -> str:
+    plan, machine = document["plan"], document["environment"]
+    versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    group = plan["group"]
+    watched = (
+        f"{group['members']} members, {group['partitions']} partitions, "
+        f"{group['rate']:,} records/s, sessions of {group['session_timeout']:g} s, "
+        f"a heartbeat each {group['heartbeat_interval']:g} s. "
+    )
+    steady = any(cell["job"] in COLUMNS and _is_watched(cell) for cell in document["cells"])
+    return (
+        f"{watched if steady else ''}{plan['runs']} runs. {versions}; "
+        f"Python {machine['python']}. {document['broker']}; {machine['processor']}, "
+        f"{machine['cores']} cores. "
+        f"[Raw](../benchmarks/results/scenarios/{document['scenario']}.json)."
+    )
+
+
+def _is_watched(cell: Document) -> bool:
+    return any("recover_s" in sample for sample in cell["samples"])
+
+
+def _losses(document: Document) -> Iterator[Row]:
+    others = sorted({cell["client"] for cell in document["cells"]} - {_OURS})
+    for other in others:
+        for row in two_clients(document, _OURS, other):
+            shown = COLUMNS[row.cell.split(": ")[0]]
+            if row.better is False and row.figure in shown:
+                yield row
+
+
+def _line(row: Row) -> list[str]:
+    assert row.difference is not None
+    job, name = row.cell.split(": ", 1)
+    interval = row.difference.interval
+    return [
+        f"{job}: {name.split(': ')[0]}",
+        row.other.split(": ")[1],
+        named(job, row.figure),
+        number(row.ours, row.figure),
+        number(row.theirs, row.figure),
+        f"{row.difference.ratio:.2f}",
+        f"{interval.low:.2f} to {interval.high:.2f}",
+    ]
+
+
+def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table, nothing when it has no lines."""
+    if not lines:
+        return ""
+    rule = ["--:" if place else "---" for place in range(len(heads))]
+    text = [" | ".join(line).replace("\n", " ") for line in (heads, rule, *lines)]
+    return "\n".join(f"| {line} |" for line in text)
+
+
+_INTRODUCTION: Final = """\
+[`kgroup bench run`](benchmarks.md) measured these, on one broker unless it is said otherwise, which
+shares the machine with the clients. A record is stamped when it is made; *wait* is the longest time
+from there to its delivery, in the median partition, of those that *moved* to another member and of
+those that *stay*. *Recovered* is when the last record had come that waited more than a quarter of a
+second. A client that lost a record has no figures."""
