@@ -1,7 +1,8 @@
 """Pictures of results, by matplotlib: bars with intervals, latency curves, who owned what.
 
-Decides: which picture each job gets; that text stays text and colours are told apart by those who
-see fewer; that a picture has no background of its own, so that it fits a light page and a dark one.
+Decides: which picture each job gets, and lines where groups of several sizes were measured; that
+text stays text and colours are told apart by those who see fewer; that a picture has no background
+of its own, so that it fits a light page and a dark one.
 Never: draws what was not measured.
 """
 
@@ -22,6 +23,7 @@ Document = Mapping[str, Any]
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A")
 """Okabe and Ito's, in an order that stays apart without red and green."""
 _GREY: Final = "#808080"
+_STYLES: Final = ("-", "--", ":")
 _CURVE: Final = (1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
 
 
@@ -53,8 +55,10 @@ def pictures(document: Document) -> Iterator[Picture]:
         known = [cell for cell in cells if cell["samples"]]
         if not known:
             continue
+        sizes = {tuple(cell.get("size") or ()) for cell in known}
+        draw = _lines if len(sizes) > 1 else _bars
         for figure, head in [*COLUMNS[known[0]["job"]].items()][:2]:
-            yield _bars(f"{title}: {head}", figure, known, members)
+            yield draw(f"{title}: {head}", figure, known, members)
         if known[0]["job"] == "latency":
             yield _curves(f"{title}: percentiles", known)
         for cell in known:
@@ -77,6 +81,30 @@ def _bars(title: str, figure: str, cells: Sequence[Document], members: int) -> P
     axes.set_yticks(range(len(rows)), [row[0] for row in rows])
     axes.set_xlabel(UNITS[figure] or figure)
     axes.set_xlim(left=0)
+    return _picture(drawing, title)
+
+
+def _lines(title: str, figure: str, cells: Sequence[Document], members: int) -> Picture:
+    """Draw how a figure grows with the group."""
+    grown: dict[str, list[tuple[int, float, float, float]]] = {}
+    for cell in cells:
+        runs = series(cell, members).get(figure)
+        if runs:
+            middle, interval = cell["figures"][figure]["median"], median_interval(runs)
+            place = (cell["size"][0], middle, interval.low, interval.high)
+            grown.setdefault(who(cell), []).append(place)
+    drawing, axes = _drawing(3.6)
+    for number, (name, places) in enumerate(grown.items()):
+        counts, middles, lows, highs = zip(*sorted(places), strict=True)
+        colour = COLOURS[number % len(COLOURS)]
+        style = _STYLES[number // len(COLOURS) % len(_STYLES)]
+        axes.plot(counts, middles, style, color=colour, marker="o", markersize=4, label=name)
+        axes.fill_between(counts, lows, highs, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xticks(sorted({cell["size"][0] for cell in cells}))
+    axes.set_xlabel("members")
+    axes.set_ylabel(UNITS[figure] or figure)
+    axes.set_ylim(bottom=0)
+    _legend(axes)
     return _picture(drawing, title)
 
 
@@ -119,9 +147,14 @@ def _owners(title: str, sample: Document) -> Picture:
     axes.set_yticks(partitions)
     axes.set_ylabel("partition")
     axes.set_xlabel("seconds after the event")
+    _legend(axes)
+    return _picture(drawing, title)
+
+
+def _legend(axes: Any) -> None:  # noqa: ANN401 - it has no types here
+    """Put names beside the picture."""
     place = {"bbox_to_anchor": (1.0, 1.0), "loc": "upper left"}
     axes.legend(frameon=False, labelcolor=_GREY, **place)
-    return _picture(drawing, title)
 
 
 def _drawing(height: float) -> tuple[Any, Any]:

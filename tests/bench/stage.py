@@ -35,6 +35,16 @@ def join_sample(moved, stay):
     }  # fmt: skip
 
 
+def grown(client, size):
+    """A group of a size, formed five times, a second for ten members."""
+    found = {
+        "held": size.partitions, "form_s": size.members / 10, "form_cpu_s": 0.1, "idle_s": 5.0,
+        "idle_cpu_s": 0.1, "rss_bytes": 1_000_000, "versions": {},
+    }  # fmt: skip
+    samples = [{"load": 0.1, "result": found, "rounds": 2}] * 5
+    return Entry(Cell("scale", client, "", "asyncio", size=size), samples=samples)
+
+
 def counted_sample(instructions):
     """Two readings, of which the second one had 100 records more."""
     return {

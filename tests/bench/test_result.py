@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 import kgroup.bench
+from kgroup.bench.cells import Size
 from kgroup.bench.figures import of_sample
 from kgroup.bench.histogram import encoded, percentiles
 from kgroup.bench.page import page
@@ -19,6 +20,7 @@ from tests.bench.stage import (
     FAST,
     document,
     entry,
+    grown,
     join_sample,
     latency_sample,
     reading,
@@ -156,6 +158,15 @@ def test_each_kind_of_cell_has_a_picture():
     assert len(names) == len(drawn())
     for part in ("read", "percentiles", "last-run"):
         assert any(part in name for name in names), part
+
+
+@pytest.mark.slow
+def test_groups_of_several_sizes_are_lines_and_of_one_size_bars():
+    sizes = (Size(10, 20), Size(50, 100))
+    cells = [grown(client, size) for client in ("kgroup", "aiokafka") for size in sizes]
+    several, one = document(*cells), document(*cells[::2])
+    assert ">members<" in next(iter(pictures(several))).svg
+    assert ">members<" not in next(iter(pictures(one))).svg
 
 
 @pytest.mark.slow
