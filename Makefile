@@ -23,7 +23,7 @@ DEV_READY := $(VENV)/.dev-ready
 BENCH_READY := $(VENV)/.bench-ready
 SPARK_READY := $(VENV)/.spark-ready
 
-.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix search dropin differential test-aiokafka bench lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix search dropin differential test-aiokafka bench bench-groups lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ test-aiokafka: $(DEV_READY) ## run the tests of the wire with the oldest and the
 
 bench: $(BENCH_READY) ## measure reading next to other clients (an hour); ARGS="--quick --json FILE"
 	@$(TESTING) -m benchmarks.consume $(ARGS)
+
+bench-groups: $(BENCH_READY) ## measure what rebalances cost next to other clients (an hour); ARGS="--resume"
+	@$(TESTING) -m kgroup.cli bench run --full --out bench-results $(ARGS)
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .

@@ -143,11 +143,6 @@ class Contest:
         self._made.append(self._log)
         create_topic(self._bootstrap, self._log, 1, settings=LOG_SETTINGS)
 
-    def steps(self, entries: Sequence[Entry]) -> int:
-        """Return how many measurements there are at most."""
-        numbers = range(self._plan.runs + 1)
-        return sum(self._is_due(number, entry) for number in numbers for entry in entries)
-
     def tidy(self) -> None:
         """Delete the topics that were made; for brokers that live on."""
         remove(self._bootstrap, self._made)
@@ -169,18 +164,9 @@ class Contest:
 
     # -- rounds ----------------------------------------------------------------------------
 
-    def _is_due(self, number: int, entry: Entry) -> bool:
-        """Return whether a round has a measurement of a cell."""
-        job = entry.cell.job
-        if entry.status != "measured" or len(entry.samples) >= max(number, 1):
-            return False
-        if job == "instructions":
-            return number == 1
-        return number > 0 or job in {"read", "start", "import", "commit", "claim"}
-
     def _round(self, number: int, entries: Iterable[Entry], step: Callable[[str], None]) -> None:
         for entry in entries:
-            if not self._is_due(number, entry):
+            if not _is_due(number, entry):
                 continue
             step(entry.cell.name)
             answer = self._measure(entry.cell, proof=not number)
@@ -335,6 +321,26 @@ class Contest:
         full = f"{self._means.prefix}{name}"
         topic = Topic(full, data, records, partitions, self._plan.seed)
         return self._topics.setdefault(full, topic)
+
+
+def steps(plan: Plan, entries: Sequence[Entry]) -> int:
+    """Return how many measurements there are at most.
+
+    Args:
+        plan: says how many rounds there are.
+        entries: what is measured, with the samples they have already.
+    """
+    return sum(_is_due(number, entry) for number in range(plan.runs + 1) for entry in entries)
+
+
+def _is_due(number: int, entry: Entry) -> bool:
+    """Return whether a round has a measurement of a cell."""
+    job = entry.cell.job
+    if entry.status != "measured" or len(entry.samples) >= max(number, 1):
+        return False
+    if job == "instructions":
+        return number == 1
+    return number > 0 or job in {"read", "start", "import", "commit", "claim"}
 
 
 def import_shares(printed: str) -> list[dict[str, Any]]:

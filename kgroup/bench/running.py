@@ -1,20 +1,21 @@
 """A scenario, measured: a Kafka is had, clients take turns, and results are kept.
 
-Decides: which Kafka: the one at an address, or a new one of this machine, started and stopped; and
-that what is finished is kept when somebody interrupts.
+Decides: which Kafka: the one at an address, or one of this machine, started and stopped, which
+scenarios that want the same share; and that what is finished is kept when somebody interrupts.
 Never: leaves a process, or a topic on a Kafka that lives on.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from kgroup.bench.adapters import Adapters
 from kgroup.bench.brokers import Brokers
-from kgroup.bench.contest import Contest, Entry, Means
-from kgroup.bench.result import build, written
+from kgroup.bench.contest import Contest, Entry, Means, steps
+from kgroup.bench.result import build, entries_of, written
 from kgroup.bench.scenario import Scenario
 from kgroup.testing.kafka import RealKafka
 from kgroup.values import dataclass
@@ -57,13 +58,60 @@ class Run:
     keep: Path | None = None
 
 
-def measured(run: Run, progress: Progress, before: Sequence[Entry] = ()) -> dict[str, Any]:
+class Kafkas:
+    """A Kafka of this machine that lives until another one is wanted, or the block ends."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._kafka: RealKafka | None = None
+        self._wanted: tuple[int, Mapping[str, str]] | None = None
+
+    def get(
+        self, brokers: int, settings: Mapping[str, str], say: Callable[[str], None]
+    ) -> RealKafka:
+        """Return the Kafka there is when it is such a one, else a new one.
+
+        Args:
+            brokers: 1 or 3.
+            settings: of the brokers.
+            say: takes a line for people.
+
+        Raises:
+            UnsupportedError: there is no Kafka to be had.
+        """
+        if self._kafka is None or self._wanted != (brokers, settings):
+            self._close()
+            start = RealKafka.start(brokers=brokers, settings=settings, progress=say)
+            self._kafka = self._stack.enter_context(start)
+            self._wanted = brokers, settings
+        return self._kafka
+
+    def _close(self) -> None:
+        self._kafka = None
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self._close()
+
+
+def measured(
+    run: Run, progress: Progress, before: Sequence[Entry] = (), kafkas: Kafkas | None = None
+) -> dict[str, Any]:
     """Measure a scenario and return the results; interrupted, what was finished.
 
     Args:
         run: what.
         progress: shows how far it is.
         before: cells with samples of an earlier, interrupted run; they are not measured again.
+        kafkas: where a Kafka of this machine comes from, None for one of its own.
 
     Raises:
         ArgumentError: an adapter is not known.
@@ -77,13 +125,13 @@ def measured(run: Run, progress: Progress, before: Sequence[Entry] = ()) -> dict
     for entry, cell in zip(entries, cells, strict=True):
         entry.cell = cell  # a result does not say all of it
     with ExitStack() as stack:
-        bootstrap, broker, kafka = _kafka(run, stack, progress.say)
+        kafkas = kafkas or stack.enter_context(Kafkas())
+        bootstrap, broker, kafka = _kafka(run, kafkas, progress.say)
         prefix = f"kgroup-{secrets.token_hex(3)}-"
         means = Means(adapters=run.adapters, brokers=Brokers(kafka), prefix=prefix)
         contest = Contest(bootstrap, run.scenario.plan, progress.say, means)
-        if kafka is None:
-            stack.callback(contest.tidy)
-        progress.total(contest.steps(entries))
+        stack.callback(contest.tidy)
+        progress.total(steps(run.scenario.plan, entries))
 
         def step(name: str) -> None:
             _keep(run, broker, entries, complete=False)
@@ -97,15 +145,26 @@ def measured(run: Run, progress: Progress, before: Sequence[Entry] = ()) -> dict
         return _keep(run, broker, entries, complete=complete)
 
 
+def is_whole(run: Run, document: Mapping[str, Any]) -> bool:
+    """Return whether results of an earlier run leave nothing to measure.
+
+    Args:
+        run: what is to be measured.
+        document: those results.
+    """
+    entries = entries_of(document)
+    wanted = {cell.name for cell in run.scenario.cells(run.clients)}
+    known = wanted <= {entry.cell.name for entry in entries}
+    return bool(document["complete"]) and known and not steps(run.scenario.plan, entries)
+
+
 def _kafka(
-    run: Run, stack: ExitStack, say: Callable[[str], None]
+    run: Run, kafkas: Kafkas, say: Callable[[str], None]
 ) -> tuple[str, str, RealKafka | None]:
     """Return the brokers, what they are, and the Kafka, None for one that lives on."""
     if run.bootstrap is not None:
         return run.bootstrap, _given(run, say), None
-    kafka = stack.enter_context(
-        RealKafka.start(brokers=run.brokers, settings=run.scenario.broker, progress=say)
-    )
+    kafka = kafkas.get(run.brokers, run.scenario.broker, say)
     if kafka.kind == "given":
         return kafka.bootstrap, _given(run, say), None
     return kafka.bootstrap, kafka.describe().rpartition(", ")[0], kafka

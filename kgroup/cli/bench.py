@@ -6,7 +6,7 @@ Never: measures or judges itself; `kgroup.bench` does.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -18,15 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kgroup.bench import running
 from kgroup.bench.adapters import Adapters, read_own
-from kgroup.bench.compare import Row, check_machines, two_results
-from kgroup.bench.contest import Entry
+from kgroup.bench.compare import check_machines, two_results
 from kgroup.bench.guard import TOLERANCE, guarded, ratios, read_ratios
 from kgroup.bench.machine import environment
-from kgroup.bench.page import page
-from kgroup.bench.plots import pictures
 from kgroup.bench.result import entries_of, read
 from kgroup.bench.scenario import CLUSTERS, Scenario, built_in, find, sized
-from kgroup.bench.tables import number, tables
+from kgroup.cli.bench_shown import figures_of, ratio_of, row_json, show, write_report
 from kgroup.cli.tables import make_table, print_whole, screen
 from kgroup.errors import ArgumentError, ConfigError
 from kgroup.values import dataclass
@@ -34,6 +31,11 @@ from kgroup.values import dataclass
 _INTERRUPTED: Final = 130
 _QUICK_RUNS: Final = 3
 _QUICK: Final = ("quick-consume", "quick-rebalance")
+_FULL: Final = (
+    *("latency", "rebalance", "slow-callback", "restart", "rolling", "failover"),
+    *("scale", "swarm", "swarm-delayed", "assignors", "marshal"),
+)
+"""What `docs/performance.md` shows besides reading; within an hour."""
 _RESULT: Final = "result.json"
 
 
@@ -51,6 +53,7 @@ class Measuring:
     Args:
         scenarios: names, or paths of TOML files.
         quick: whether a little is measured, roughly.
+        full: whether all is measured that is about groups.
         clients: names of adapters, with commas between.
         adapters: `NAME=COMMAND` of adapters of one's own.
         runs: measured runs of each cell.
@@ -68,6 +71,9 @@ class Measuring:
     ] = None
     quick: Annotated[
         bool, typer.Option("--quick", help="A little of two scenarios, in two minutes; rough.")
+    ] = False
+    full: Annotated[
+        bool, typer.Option("--full", help="All scenarios about groups, in an hour.")
     ] = False
     clients: Annotated[
         str | None, typer.Option(help="Some clients alone: kgroup,aiokafka; the first one leads.")
@@ -178,17 +184,28 @@ def run(asked: Measuring) -> None:
     adapters.check(clients)
     if asked.brokers not in {None, *CLUSTERS}:
         raise ArgumentError("--brokers", asked.brokers, "1 or 3")
-    names = asked.scenarios or (_QUICK if asked.quick else ())
+    names = asked.scenarios or (_QUICK if asked.quick else _FULL if asked.full else ())
     if not names:
-        raise ArgumentError("SCENARIO", "nothing", f"some of {', '.join(built_in())}, or --quick")
+        raise ArgumentError(
+            "SCENARIO", "nothing", f"some of {', '.join(built_in())}, --quick, --full"
+        )
     scenarios = [_sized(asked, find(name)) for name in names]
     documents = []
-    for scenario in scenarios:
-        # A client of one's own takes part in whatever is measured.
-        named = [*dict.fromkeys((*(clients or scenario.clients), *own))]
-        documents.append(_measured(asked, scenario, named, adapters))
-        if not documents[-1]["complete"]:
-            break
+    with running.Kafkas() as kafkas:
+        for scenario in scenarios:
+            # A client of one's own takes part in whatever is measured.
+            named = [*dict.fromkeys((*(clients or scenario.clients), *own))]
+            plan = running.Run(
+                scenario=scenario,
+                clients=named,
+                adapters=adapters,
+                bootstrap=asked.bootstrap,
+                brokers=asked.brokers or scenario.brokers,
+                keep=asked.out / scenario.name / _RESULT,
+            )
+            documents.append(_measured(asked, plan, kafkas))
+            if not documents[-1]["complete"]:
+                break
     if asked.as_json:
         print(json.dumps(documents[0] if len(documents) == 1 else documents))
     if not all(document["complete"] for document in documents):
@@ -206,9 +223,9 @@ def compare(asked: Comparing) -> None:
     if not rows:
         raise ConfigError("result", str(asked.other), "a result that has a cell of the first one")
     if asked.as_json:
-        print(json.dumps([_row_json(row) for row in rows]))
+        print(json.dumps([row_json(row) for row in rows]))
         return
-    lines = [(row.cell, *_cells(row)) for row in rows]
+    lines = [(row.cell, *figures_of(row)) for row in rows]
     heads = ("cell", "figure", "now", "before", "ratio", "95 %", "chance", "is")
     print_whole(make_table(heads, lines))
 
@@ -216,7 +233,7 @@ def compare(asked: Comparing) -> None:
 def report(asked: Reporting) -> None:
     """Show a result as tables, and write a page of HTML with its pictures."""
     document = read(asked.result)
-    _show(document)
+    show(document)
     for path in write_report(document, asked.out or asked.result.parent):
         screen(stderr=True).print(f"written: {path}", markup=False)
 
@@ -236,8 +253,10 @@ def guard(asked: Guarding) -> None:
         print(json.dumps(told))
     else:
         heads = ("ratio kgroup / aiokafka", "now", "95 %", "then", "95 % then", "")
-        lines = ((each.name, *_ratio(each.now), *_ratio(each.then), "WORSE" if each.worse else "")
-                 for each in found)  # fmt: skip
+        lines = (
+            (each.name, *ratio_of(each.now), *ratio_of(each.then), "WORSE" if each.worse else "")
+            for each in found
+        )
         print_whole(make_table(heads, lines))
     raise typer.Exit(1 if worse else 0)
 
@@ -257,31 +276,23 @@ def _guarding() -> dict[str, Any]:
         return running.measured(plan, progress)
 
 
-def _measured(
-    asked: Measuring, scenario: Scenario, clients: Sequence[str], adapters: Adapters
-) -> dict[str, Any]:
-    folder = asked.out / scenario.name
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / _RESULT
-    before = _before(kept, scenario) if asked.resume and kept.exists() else []
-    plan = running.Run(
-        scenario=scenario,
-        clients=clients,
-        adapters=adapters,
-        bootstrap=asked.bootstrap,
-        brokers=asked.brokers or scenario.brokers,
-        keep=kept,
-    )
+def _measured(asked: Measuring, plan: running.Run, kafkas: running.Kafkas) -> dict[str, Any]:
+    kept = asked.out / plan.scenario.name / _RESULT
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    before = _before(kept, plan.scenario) if asked.resume and kept.exists() else None
+    if before is not None and running.is_whole(plan, before):
+        return before
+    known = [] if before is None else entries_of(before)
     with _bar() as progress:
-        document = running.measured(plan, progress, before)
+        document = running.measured(plan, progress, known, kafkas)
     if not asked.as_json:
-        _show(document)
-        written = ", ".join(str(path) for path in (kept, *write_report(document, folder)[:1]))
+        show(document)
+        written = ", ".join(str(path) for path in (kept, *write_report(document, kept.parent)[:1]))
         screen(stderr=True).print(f"written: {written}", markup=False)
     return document
 
 
-def _before(kept: Path, scenario: Scenario) -> list[Entry]:
+def _before(kept: Path, scenario: Scenario) -> dict[str, Any]:
     """Return what an interrupted run has left.
 
     Raises:
@@ -293,7 +304,7 @@ def _before(kept: Path, scenario: Scenario) -> list[Entry]:
     if document["scenario"] != scenario.name or sizes[0] != sizes[1]:
         expected = "a run of the same scenario, sizes and seed; another --out begins anew"
         raise ArgumentError("--resume", str(kept), expected)
-    return entries_of(document)
+    return document
 
 
 class _Bar:
@@ -335,58 +346,3 @@ def _bar() -> Iterator[_Bar]:
     text = TextColumn("{task.description}", markup=False)
     with Progress(*columns, text, console=console, transient=True) as bar:
         yield _Bar(console, bar)
-
-
-# -- showing ---------------------------------------------------------------------------------------
-
-
-def write_report(document: dict[str, Any], folder: Path) -> list[Path]:
-    """Write the page and its pictures; return where they are, the page first.
-
-    Args:
-        document: the results.
-        folder: made when it is absent.
-
-    Raises:
-        MissingExtraError: matplotlib or hdrhistogram is not installed.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = [*pictures(document)]
-    written = [folder / "report.html"]
-    written[0].write_text(page(document, drawn), encoding="utf-8")
-    for each in drawn:
-        written.append(folder / f"{each.name}.png")
-        written[-1].write_bytes(each.png)
-    return written
-
-
-def _show(document: dict[str, Any]) -> None:
-    for table in tables(document):
-        print_whole(table)
-        print()
-    if document["rough"]:
-        screen().print("rough: fewer than five runs of each cell", style="yellow")
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    values = row.figure, number(row.ours, row.figure), number(row.theirs, row.figure)
-    found = row.difference
-    if found is None:
-        return (*values, "-", "-", "-", "")
-    span = f"{found.interval.low:.2f} to {found.interval.high:.2f}"
-    word = {True: "better", False: "worse", None: "not shown"}[row.better]
-    return (*values, f"{found.ratio:.2f}", span, f"{found.chance:.3f}", word)
-
-
-def _row_json(row: Row) -> dict[str, Any]:
-    told = {"cell": row.cell, "figure": row.figure, "now": row.ours, "before": row.theirs}
-    found = row.difference
-    if found is None:
-        return {**told, "ratio": None, "better": None}
-    interval = [found.interval.low, found.interval.high]
-    more = {"ratio": found.ratio, "interval": interval, "chance": found.chance}
-    return {**told, **more, "better": row.better}
-
-
-def _ratio(found: Mapping[str, float]) -> tuple[str, str]:
-    return f"{found['ratio']:.2f}", f"{found['low']:.2f} to {found['high']:.2f}"

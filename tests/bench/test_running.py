@@ -9,13 +9,13 @@ from kgroup.bench.adapters import Adapters
 from kgroup.bench.cells import Cell
 from kgroup.bench.contest import Entry
 from kgroup.bench.result import read
-from kgroup.bench.running import Run, measured
+from kgroup.bench.running import Kafkas, Run, is_whole, measured
 from kgroup.bench.scenario import parse
 from kgroup.cli import main
 from kgroup.errors import ArgumentError, BrokerError
 from kgroup.testing import InProcessBroker
 from kgroup.testing.kafka import read_bounds
-from tests.bench.stage import read_sample
+from tests.bench.stage import document, read_sample
 from tests.bench.test_result import SCHEMA
 
 TEXT = """
@@ -66,6 +66,20 @@ def test_cells_with_all_their_samples_are_not_measured_again(tmp_path):
     assert read(tmp_path / "result.json") == json.loads(json.dumps(document))
 
 
+def test_results_of_a_whole_run_leave_nothing_to_measure():
+    plan = Run(scenario=parse(TEXT, "mine", "mine.toml"), clients=(), adapters=Adapters())
+    cell, samples = Cell("read", "kgroup", "records", "asyncio"), [read_sample(0.1)] * 2
+
+    def whole(*entries, **more):
+        return is_whole(plan, document(*entries, plan=plan.scenario.plan, **more))
+
+    assert whole(Entry(cell, samples=samples))
+    assert whole(Entry(cell, status="absent"))
+    assert not whole(Entry(cell, samples=samples[:1]))
+    assert not whole(Entry(cell, samples=samples), complete=False)
+    assert not whole(Entry(Cell("read", "mine"), samples=samples)), "another client was measured"
+
+
 def test_a_cell_that_was_absent_is_tried_again(tmp_path):
     cell = Cell("read", "kgroup", "records", "asyncio")
     adapters = Adapters({"none": ["/nowhere/client"]})
@@ -80,6 +94,14 @@ def test_a_whole_run_fits_the_schema_and_leaves_no_topic(tmp_path):
     assert (document["complete"], document["rough"]) == (True, True)
     assert len(noted.names) == noted.steps == 3
     jsonschema.validate(json.loads(json.dumps(document)), SCHEMA)
+
+
+def test_scenarios_that_want_the_same_kafka_share_it(monkeypatch):
+    with InProcessBroker().serve() as broker, Kafkas() as kafkas:
+        monkeypatch.setenv("KGROUP_BOOTSTRAP", broker.bootstrap)
+        first, again = (kafkas.get(1, {"a": "1"}, print) for _ in range(2))
+        assert first is again
+        assert kafkas.get(1, {"a": "2"}, print) is not first
 
 
 def test_an_adapter_that_is_not_known_is_refused_before_any_broker_is_asked(tmp_path):
