@@ -14,6 +14,8 @@ from kgroup.bench.compare import Row, two_clients
 from kgroup.bench.tables import COLUMNS, groups, heads, named, number, rows
 
 FOLDER: Final = Path(__file__).parents[1] / "results" / "scenarios"
+PICTURES: Final = "pictures"
+"""Folder beside the results, of what `python -m benchmarks.consume --pictures` draws."""
 _ORDER: Final = ("latency", "rebalance", "slow-callback", "restart", "rolling", "failover")
 _OURS: Final = "kgroup"
 _WORSE: Final = ("kgroup", "beside", "figure", "ours", "other", "ratio", "95 %")
@@ -28,11 +30,28 @@ def documents(folder: Path = FOLDER) -> list[Document]:
     return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names]
 
 
-def blocks(found: Sequence[Document]) -> Iterator[str]:
+def draw(folder: Path = FOLDER) -> None:
+    """Draw the results that are committed, but for who delivered what: a report shows that.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    from kgroup.bench.plots import pictures  # noqa: PLC0415 - the page does without it
+
+    (folder / PICTURES).mkdir(exist_ok=True)
+    for document in documents(folder):
+        for picture in pictures(document):
+            if not picture.name.endswith("last-run"):
+                path = folder / PICTURES / f"{document['scenario']}.{picture.name}.svg"
+                path.write_text(picture.svg, encoding="utf-8")
+
+
+def blocks(found: Sequence[Document], folder: Path = FOLDER) -> Iterator[str]:
     """Yield the blocks of the page that are about scenarios.
 
     Args:
         found: their results.
+        folder: where results and their pictures lie.
     """
     if not found:
         return
@@ -44,6 +63,9 @@ def blocks(found: Sequence[Document]) -> Iterator[str]:
         for title, cells in groups(document):
             yield f"**{title}**"
             yield markdown(heads(cells), rows(cells))
+        for path in sorted((folder / PICTURES).glob(f"{document['scenario']}.*.svg")):
+            title = path.stem.partition(".")[2].replace("-", " ")
+            yield f"![{title}](../benchmarks/results/scenarios/{PICTURES}/{path.name})"
         worse = [_line(row) for row in _losses(document)]
         if worse:
             yield "Where the runs show that kgroup takes more:"
@@ -59,17 +81,13 @@ def _about(document: Document) -> str:
         f"{group['rate']:,} records/s, sessions of {group['session_timeout']:g} s, "
         f"a heartbeat each {group['heartbeat_interval']:g} s. "
     )
-    steady = any(cell["job"] in COLUMNS and _is_watched(cell) for cell in document["cells"])
+    is_watched = any("recover_s" in each for cell in document["cells"] for each in cell["samples"])
     return (
-        f"{watched if steady else ''}{plan['runs']} runs. {versions}; "
+        f"{watched if is_watched else ''}{plan['runs']} runs. {versions}; "
         f"Python {machine['python']}. {document['broker']}; {machine['processor']}, "
         f"{machine['cores']} cores. "
         f"[Raw](../benchmarks/results/scenarios/{document['scenario']}.json)."
     )
-
-
-def _is_watched(cell: Document) -> bool:
-    return any("recover_s" in sample for sample in cell["samples"])
 
 
 def _losses(document: Document) -> Iterator[Row]:

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 import kgroup.bench
-from benchmarks.consume.runs import FOLDER, blocks, documents
+from benchmarks.consume.runs import FOLDER, blocks, documents, draw
 from kgroup.bench.result import refigured
 from tests.bench.stage import PLAN, document, entry, join_sample, two
 
@@ -52,6 +52,14 @@ def test_the_rebalances_come_before_what_grows(tmp_path):
         text = json.dumps({**document(), "scenario": name})
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     assert [each["scenario"] for each in documents(tmp_path)] == ["latency", "failover", "scale"]
+
+
+@pytest.mark.slow
+def test_what_was_drawn_is_shown(tmp_path):
+    text = json.dumps({**two(), "scenario": "mine"})
+    (tmp_path / "mine.json").write_text(text, encoding="utf-8")
+    draw(tmp_path)
+    assert "![read" in "\n".join(blocks(documents(tmp_path), tmp_path))
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
