@@ -152,7 +152,10 @@ def _row(cell: Cell) -> list[str]:
     if cell["figures"]:
         found = cell["figures"]
         return row + [spread(found[each], each) if each in found else "-" for each in figures]
-    return [*row, f"{cell['status']}: {cell['reason']}", *[""] * (len(figures) - 1)]
+    why = f"{cell['status']}: {cell['reason']}"
+    if cell["status"] == "measured":
+        why = "not measured yet"
+    return [*row, why, *[""] * (len(figures) - 1)]
 
 
 def who(cell: Cell) -> str:

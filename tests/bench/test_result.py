@@ -106,6 +106,11 @@ def test_where_nothing_stayed_there_is_no_figure_of_it_and_no_zero():
     assert row[3:6] == ["500 ms", "-", "-"]
 
 
+def test_a_cell_that_an_interrupted_run_did_not_reach_says_so():
+    [row] = rows(document(reading("kgroup", "records"))["cells"])
+    assert row[2] == "not measured yet"
+
+
 def test_histograms_are_put_together():
     found = percentiles([encoded([0.001] * 99), encoded([1.0])], (50.0, 100.0))
     assert found == pytest.approx([0.001, 1.0], rel=0.002)
