@@ -55,7 +55,7 @@ from kgroup.bench.cells import (
     Plan,
     Size,
 )
-from kgroup.errors import ConfigError
+from kgroup.errors import ArgumentError, ConfigError
 from kgroup.values import dataclass
 from kgroup.wire.records import Codec
 
@@ -107,10 +107,8 @@ class Scenario:
         """
         for job in self.jobs:
             sizes = self.sizes if job in SIZED_JOBS else (None,)
-            for data, size in product(self.data, sizes):
-                for client in clients or self.clients:
-                    for cell in self._of(client, job, data):
-                        yield replace(cell, size=size)
+            for data, size, client in product(self.data, sizes, [*(clients or self.clients)]):
+                yield from (replace(cell, size=size) for cell in self._of(client, job, data))
 
     def _of(self, client: str, job: str, data: Data) -> Iterator[Cell]:
         assigns = job == "assign" or (job in GROUP_JOBS and client not in OWN_LEVELS)
@@ -313,6 +311,7 @@ def sized(
     runs: int | None = None,
     seconds: float | None = None,
     seed: int | None = None,
+    jobs: Sequence[str] = (),
 ) -> Scenario:
     """Return a scenario that is measured more or less thoroughly.
 
@@ -321,7 +320,14 @@ def sized(
         runs: of each cell, None for its own.
         seconds: of one run, roughly, None for its own: records and commits are fewer or more.
         seed: of the values.
+        jobs: of the scenario's, these alone; none for all.
+
+    Raises:
+        ArgumentError: the scenario has no such job.
     """
+    for job in jobs:
+        if job not in scenario.jobs:
+            raise ArgumentError("--jobs", job, f"some of {', '.join(scenario.jobs)}")
     plan = scenario.plan
     if seconds is not None:
         plan = replace(
@@ -336,7 +342,7 @@ def sized(
         runs=plan.runs if runs is None else runs,
         seed=plan.seed if seed is None else seed,
     )
-    return replace(scenario, plan=plan)
+    return replace(scenario, plan=plan, jobs=tuple(jobs) or scenario.jobs)
 
 
 _A_SECOND: Final = 400_000

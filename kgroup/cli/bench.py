@@ -55,6 +55,7 @@ class Measuring:
         quick: whether a little is measured, roughly.
         full: whether all is measured that is about groups.
         clients: names of adapters, with commas between.
+        jobs: of the scenario, with commas between.
         adapters: `NAME=COMMAND` of adapters of one's own.
         runs: measured runs of each cell.
         seconds: how long one run takes, roughly.
@@ -77,6 +78,9 @@ class Measuring:
     ] = False
     clients: Annotated[
         str | None, typer.Option(help="Some clients alone: kgroup,aiokafka; the first one leads.")
+    ] = None
+    jobs: Annotated[
+        str | None, typer.Option(help="Some of a scenario's jobs alone: join,crash.")
     ] = None
     adapters: Annotated[
         list[str] | None,
@@ -180,7 +184,7 @@ def run(asked: Measuring) -> None:
     """Measure scenarios; keep results as JSON, and a page of them."""
     own = read_own(asked.adapters or [])
     adapters = Adapters(own)
-    clients = [name.strip() for name in (asked.clients or "").split(",") if name.strip()]
+    clients = _words(asked.clients)
     adapters.check(clients)
     if asked.brokers not in {None, *CLUSTERS}:
         raise ArgumentError("--brokers", asked.brokers, "1 or 3")
@@ -266,7 +270,17 @@ def guard(asked: Guarding) -> None:
 
 def _sized(asked: Measuring, scenario: Scenario) -> Scenario:
     runs = asked.runs or (_QUICK_RUNS if asked.quick else None)
-    return sized(scenario, runs=runs, seconds=asked.seconds, seed=asked.seed)
+    return sized(
+        scenario,
+        runs=runs,
+        seconds=asked.seconds,
+        seed=asked.seed,
+        jobs=_words(asked.jobs),
+    )
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def _guarding() -> dict[str, Any]:

@@ -4,7 +4,7 @@ import pytest
 
 from kgroup.bench.cells import Cell, Data, Size
 from kgroup.bench.scenario import FOLDER, built_in, find, parse, sized
-from kgroup.errors import ConfigError
+from kgroup.errors import ArgumentError, ConfigError
 
 FAIR = """
 about = "What it costs"
@@ -135,6 +135,13 @@ def test_a_scenario_of_ones_own_is_found_by_its_path(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(FAIR, encoding="utf-8")
     assert find(str(path)).name == "mine"
+
+
+def test_some_of_the_jobs_can_be_measured_alone():
+    found = sized(built_in()["rebalance"], jobs=["crash"])
+    assert {cell.job for cell in found.cells()} == {"crash"}
+    with pytest.raises(ArgumentError, match="join, leave, crash"):
+        sized(built_in()["rebalance"], jobs=["dance"])
 
 
 def test_fewer_seconds_are_fewer_records_and_a_shorter_watch():
