@@ -135,19 +135,21 @@ class _Writer:
             self._fixed.append((form.format, form.size, name))
             return name, ""
         if isinstance(form, RowForm):
-            return (self._optional_row(form, name) if step.nullable else self.row(form.cls)), ""
+            return (
+                self._optional_row(step, form, name) if step.nullable else self.row(form.cls)
+            ), ""
         length = self.source.fresh("n")
         self._length(length, "h" if isinstance(form, TextForm) else "i")
         with self._unless_null(cls, step, length, name):
             self._sized(_where(cls, step), form, length, name)
         return name, length
 
-    def _optional_row(self, form: RowForm, name: str) -> str:
-        """A row that may be null has a byte before it: below zero = null (KIP-848)."""
+    def _optional_row(self, step: Step, form: RowForm, name: str) -> str:
+        """A row that may be null has a byte before it: below zero = null, in a tag zero."""
         out, marker = self.source, self.source.fresh("marker")
         self._fixed.append(("b", 1, marker))
         self._flush()
-        with out.block(f"if {marker} < 0:"):
+        with out.block(f"if {marker} {'< 0' if step.tag is None else '== 0'}:"):
             out.line(f"{name} = None")
         with out.block("else:"):
             out.line(f"{name} = {self.row(form.cls)}")

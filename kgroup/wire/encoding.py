@@ -119,7 +119,8 @@ class _Writer:
             return
         self._flush()
         with self.source.block(f"if {name} is None:"):
-            self.source.line(f'{self._put}(b"\\xff")')
+            null = "\\xff" if step.tag is None else "\\0"
+            self.source.line(f'{self._put}(b"{null}")')
         with self.source.block("else:"):
             self._fixed.append(("b", "1"))
             self.row(form.cls, name)
