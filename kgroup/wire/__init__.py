@@ -3,6 +3,7 @@
 - `messages`: Every message of the protocol that kgroup speaks;
 - `records`: Record batches: magic 0 to 2 read to columns, magic 2 written for the internal
   producer
+- `offsets_log`: Records of `__consumer_offsets`: what a coordinator keeps of groups and commits
 - `borrowed`: aiokafka's protocol types, without aiokafka's client
 - `classic_bytes`: Kafka's classic (non-flexible) primitive types, as the embedded protocols use
   them
