@@ -19,6 +19,7 @@
 - `verify`, `table`, `counting`, `logs`, `verdict`: `kgroup spark verify`: what Spark is asked about
   a table, the table as Spark reads it, what the numbers of buckets say, what a log hands out, and
   the verdict
+- `coordination`: `kgroup spark coordination`: what groups did, as tables
 
 Spark runs these in three kinds of processes. A planner makes the readers and is gone. The reader
 process lives as long as a query: there, and only there, the member lives (`member`). Tasks run in

@@ -77,6 +77,15 @@ def is_own(committed: OffsetAndMetadata, query: str) -> bool:
     return parts[:2] == [_MARK, f"q={query}"]
 
 
+def read_mark(metadata: str) -> tuple[str, int] | None:
+    """Return the query and the batch of a commit, by its metadata; None of any other commit."""
+    parts = metadata.rstrip("\0").split(";")
+    if len(parts) != 3 or parts[0] != _MARK or parts[1][:2] != "q=" or parts[2][:2] != "b=":
+        return None
+    batch = parts[2][2:]
+    return (parts[1][2:], int(batch)) if batch.isdecimal() and len(batch) < 19 else None
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What is known of one partition.
