@@ -164,11 +164,12 @@ def _marshal(purpose: str) -> typer.Typer:
 
 
 def _spark(purpose: str) -> typer.Typer:
-    from kgroup.cli import spark  # noqa: PLC0415
+    from kgroup.cli import spark, spark_coordination  # noqa: PLC0415
 
     app = typer.Typer(help=purpose, no_args_is_help=True, add_completion=False)
     app.callback()(_unnamed)
     app.command("verify")(verb(spark.verify_table))
+    app.command("coordination")(verb(spark_coordination.make_tables))
     return app
 
 
@@ -223,7 +224,10 @@ _VERBS: Final[dict[str, _Verb]] = {
         "Groups that claim by a log: set up, state, watch, release, pause, set positions.", _marshal
     ),
     "bench": _Verb("What clients and rebalances cost: measure, compare, show, guard.", _bench),
-    "spark": _Verb("Tables that Spark reads: verify that they hold what a topic holds.", _spark),
+    "spark": _Verb(
+        "Tables that Spark reads: verify what they hold of a topic; what groups did, as tables.",
+        _spark,
+    ),
 }
 """Every verb, in the order of the list; the first line of a verb's docstring stands here again."""
 

@@ -107,7 +107,7 @@ def judged(asked: Asked, common: Common) -> TableVerdict:
         BrokerError, NoBrokerError, TimeoutError: brokers do not answer, or refuse.
         TableError: Spark cannot read the table to its end.
     """
-    table, settings = _table(asked), dict(map(_setting, asked.conf or ()))
+    table, settings = _table(asked), dict(map(setting, asked.conf or ()))
     given = None if asked.bounds is None else read_bounds(asked.bounds, asked.topic)
     more = {} if asked.isolation is None else {"isolation_level": asked.isolation}
     config = consumer_config(common, more=more)
@@ -139,7 +139,12 @@ def _table(asked: Asked) -> Table:
     return Table(name=asked.table, form=asked.form, columns=columns, topic=asked.topic)
 
 
-def _setting(text: str) -> tuple[str, str]:
+def setting(text: str) -> tuple[str, str]:
+    """Return the name and the value of a setting of Spark.
+
+    Raises:
+        ArgumentError: it has another form.
+    """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise ArgumentError("--conf", text, "NAME=VALUE, such as spark.master=local[4]")

@@ -33,7 +33,7 @@ _OF_WORKERS: Final[Mapping[str, object]] = MappingProxyType(
         "prefetch_max_bytes": 8 * 1024 * 1024,
     }
 )
-_OF_MEMBERS: Final = frozenset(
+OF_MEMBERS: Final = frozenset(
     {
         "assignors",
         "backend",
@@ -76,7 +76,7 @@ def driver_config(options: SourceOptions, *, member: bool) -> ConsumerConfig:
     if member and given.get("backend") == Backend.MARSHAL.value:
         given["auto_offset_reset"] = _policy(options.starting)
     if not member:
-        given = {name: each for name, each in given.items() if name not in _OF_MEMBERS}
+        given = {name: each for name, each in given.items() if name not in OF_MEMBERS}
     return ConsumerConfig.of(revealed(given))
 
 
@@ -121,7 +121,7 @@ def check(options: SourceOptions) -> None:
 
 def worker_config(options: SourceOptions) -> dict[str, object]:
     """Return the consumer's options in a worker, secrets not yet read; it is in no group."""
-    given = {name: each for name, each in options.config.items() if name not in _OF_MEMBERS}
+    given = {name: each for name, each in options.config.items() if name not in OF_MEMBERS}
     given = {**_OF_WORKERS, **given, "max_poll_records": None}
     given["auto_offset_reset"] = "none" if options.fails_on_data_loss else "earliest"
     return given

@@ -237,7 +237,7 @@ _ALSO: Final[Mapping[str, str]] = MappingProxyType({"group.protocol": "group_pro
 """Names of ours as Kafka writes them -> how they are written here."""
 _OURS: Final = frozenset(each.name for each in fields(ConsumerConfig))
 
-_REFUSED: Final[Mapping[str, str]] = MappingProxyType(
+REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "auto_offset_reset": "startingOffsets instead, which says where a query begins",
         "enable_auto_commit": "no such option: what is in the sink is committed, and nothing else",
@@ -289,8 +289,8 @@ def _split(given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, object]]
             target, scaled = None, False
         if target is None:
             raise ConfigError(name, "(not shown)", "a known option", nearest=_nearest(name))
-        if target in _REFUSED:
-            raise ConfigError(name, text, _REFUSED[target])
+        if target in REFUSED:
+            raise ConfigError(name, text, REFUSED[target])
         config[target] = _consumers(name, target, text, scaled=scaled)
     return own, config
 

@@ -1,14 +1,19 @@
-"""`kgroup spark verify` before it asks anybody: its files, its extra."""
+"""`kgroup spark` before it asks anybody: its files, its extra."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from kgroup.cli import main
+from kgroup.cli.connecting import Common
 from kgroup.cli.spark import read_bounds
+from kgroup.cli.spark_coordination import source_options
 from kgroup.errors import ConfigError
 from kgroup.spark.counting import Span
+from kgroup.spark.options import SourceOptions
 
 WITHOUT_EXTRA = """
 import sys
@@ -28,14 +33,50 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_without_its_extra_the_command_names_it_and_asks_nobody() -> None:
-    words = ["spark", "verify", "t", "--topic", "t", "--bootstrap", "localhost:1"]
+@pytest.mark.parametrize("words", [["verify", "t", "--topic", "t"], ["coordination", "--out", "o"]])
+def test_without_its_extra_the_command_names_it_and_asks_nobody(
+    words: list[str], tmp_path: Path
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_EXTRA, *words], capture_output=True, text=True, check=False
+        [sys.executable, "-c", WITHOUT_EXTRA, "spark", *words, "--bootstrap", "localhost:1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        cwd=tmp_path,
     )
     assert done.returncode == 1
     assert "needs the extra 'spark': pip install 'kgroup[spark]'" in done.stderr
     assert "localhost" not in done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_folder_is_not_read_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spark", "coordination", "--from", "a", "--out", "b", "--stream"]) == 2
+    assert "stream: got 'true'" in capsys.readouterr().err
+
+
+def test_the_source_is_told_how_brokers_are_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "options.toml"
+    path.write_text(
+        'sasl_username = "u"\nsecurity_protocol = "SASL_PLAINTEXT"\nsasl_mechanism = "PLAIN"\n'
+        'group_id = "g"\nauto_offset_reset = "latest"\nrequest_timeout = 7.5\n'
+        "check_crcs = false\n"
+    )
+    monkeypatch.setenv("KGROUP_SASL_PASSWORD", "secret")
+    found = source_options(Common(bootstrap="h:1", config=path))
+    assert found == {
+        "kgroup.bootstrap_servers": "h:1",
+        "kgroup.check_crcs": "false",
+        "kgroup.request_timeout": "7.5",
+        "kgroup.sasl_mechanism": "PLAIN",
+        "kgroup.sasl_password": "env:KGROUP_SASL_PASSWORD",
+        "kgroup.sasl_username": "u",
+        "kgroup.security_protocol": "SASL_PLAINTEXT",
+    }
+    assert SourceOptions.of({**found, "subscribe": "t"}, streaming=False).group_id is None
 
 
 def test_bounds_of_one_topic_are_read_from_a_file(tmp_path: Path) -> None:

@@ -1,0 +1,305 @@
+"""`kgroup spark coordination`: batch by batch from the logs to the tables.
+
+Decides: the order in which a batch is written, and that gold is made of log partitions that
+changed, or whose topics grew, once nothing more waits to be read.
+Never: judges a record; stops for one that cannot be read.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any, Final
+
+from kgroup.errors import ArgumentError, ConfigError
+from kgroup.spark.coordination import declared as d
+from kgroup.spark.coordination import tables as t
+from kgroup.spark.coordination.asking import Brokers
+from kgroup.spark.coordination.planned import after, planned
+from kgroup.spark.coordination.schema import TAG, Row, Table
+from kgroup.spark.coordination.silver import NEW_TARGETS, OFFSETS_TOPIC
+from kgroup.spark.coordination.store import Plan, Progress, Store
+from kgroup.spark.table import functions
+from kgroup.types import TopicPartition
+from kgroup.values import dataclass
+
+Say = Callable[[str], None]
+
+RECORDS: Final = 1_000_000
+"""Records of one batch, at most."""
+_FILE: Final = 500_000
+"""Rows of one file, about."""
+
+_ALL: Final = 2**31 - 1
+"""More batches than there are; of a folder that says nothing of any."""
+_BROKERS: Final = "brokers"
+_OFFSETS: Final = "offsets"
+_CLAIMS: Final = "claims"
+
+
+@dataclass(slots=True)
+class Known:
+    """What the tables say that the next batch stands on.
+
+    Args:
+        generations: group -> generation or epoch that stands now.
+        topics: topic that somebody committed for -> log partitions of these groups.
+        names: id of a topic -> its name.
+        ends: where each log ended when it was asked last.
+    """
+
+    generations: dict[str, int] = field(default_factory=dict)
+    topics: dict[str, set[int]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+
+    def learn(self, generation: t.Frame, commit_log: t.Frame) -> None:
+        """Take in rows that were added."""
+        f = functions()
+        last = (
+            generation.where(f.col("kind") != NEW_TARGETS)
+            .groupBy("group")
+            .agg(f.max_by(f.struct("generation", "tombstone"), "log_offset").alias("last"))
+        )
+        for group, (number, tombstone) in last.collect():
+            self.generations.pop(group, None)
+            if not tombstone:
+                self.generations[group] = number
+        places = commit_log.select("log_partition", "topic", "topic_id").distinct()
+        for number, topic, topic_id in places.collect():
+            self.topics.setdefault(topic, set()).add(number)
+            if topic_id is not None:
+                self.names[topic_id] = topic
+
+
+class Job:
+    """Makes tables of coordination logs.
+
+    Args:
+        spark: the session.
+        store: where the tables are.
+        say: takes a line about how far it is.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        spark: Any,  # noqa: ANN401 - pyspark's session
+        store: Store,
+        say: Say = print,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._spark = spark
+        self._store = store
+        self._say = say
+        self._clock = clock
+        self._learned: Known | None = None
+
+    def step(
+        self, brokers: Brokers, options: Mapping[str, str], limit: int = RECORDS
+    ) -> Plan | None:
+        """Make one batch, one that was begun before first; return it, None if there is nothing.
+
+        Args:
+            brokers: say where logs end.
+            options: of `format("kgroup")`, without topics and places.
+            limit: records it has at most.
+
+        Raises:
+            ConfigError: the folder holds tables of something else.
+            KGroupError, TimeoutError: the logs cannot be read.
+        """
+        try:
+            return self._step(brokers, options, limit)
+        except BaseException:
+            self._learned = None  # it may know of a batch that is made again
+            raise
+
+    def _step(self, brokers: Brokers, options: Mapping[str, str], limit: int) -> Plan | None:
+        progress, known = self._progress(_BROKERS), self._known()
+        plan, sample = self._store.plan(), None
+        if plan is None or plan.batch <= progress.batch:
+            now = int(self._clock() * 1000)
+            plan = planned(progress, brokers.logs(), limit=limit, now=now)
+            if not plan.ranges:
+                sample = brokers.ends(known.topics)
+                if not self._grown(sample) and not progress.stale:
+                    return None
+            self._store.put(plan)
+        changed = _parts(plan)
+        if plan.ranges:
+            raw = t.read(self._spark, {**options, **_places(plan)})
+            self._store.append(d.RAW, raw, plan.batch)
+            self._silver(plan.batch)
+        if plan.history:
+            self._append(d.HISTORY, plan.history, plan.batch)
+        sample = brokers.ends(known.topics) if sample is None else sample
+        for topic in self._grown(sample):
+            changed |= {f"{_OFFSETS}-{number}" for number in known.topics.get(topic, ())}
+        self._ends(sample, plan.batch)
+        self._finish(progress, plan, changed)
+        return plan
+
+    def copy(self, folder: Path) -> Plan:
+        """Make all tables of records that another run has kept; return the one batch.
+
+        Args:
+            folder: `--out` of that run, or its `raw`.
+
+        Raises:
+            ArgumentError: there are no such records.
+            ConfigError: the folder of the store holds tables of something else.
+        """
+        source = str(folder.resolve())
+        progress = self._progress(source)
+        path = folder if folder.name == d.RAW.name else folder / d.RAW.name
+        if not path.is_dir() or folder.resolve() == self._store.folder.resolve():
+            expected = f"another folder than --out, with a table {d.RAW.name} in it"
+            raise ArgumentError("from", str(folder), expected)
+        self._learned = Known()  # nothing stands before the first batch, whatever was there
+        plan = Plan(batch=0)
+        self._store.put(plan)
+        other = Store(self._spark, path.parent)
+        kept = other.progress().batch
+        upto = kept if kept >= 0 else _ALL
+        for table in (d.RAW, *d.SAMPLED):
+            self._store.append(table, other.read(table, upto), 0)
+        self._silver(0)
+        parts = self._store.read_batch(d.RAW, 0).select("src", "log_partition").distinct()
+        changed = {_part(src, number) for src, number in parts.collect()}
+        self._finish(progress, plan, changed)
+        return plan
+
+    # -- one batch ---------------------------------------------------------------------------
+
+    def _progress(self, source: str) -> Progress:
+        progress = self._store.progress()
+        if progress.batch >= 0 and progress.source != source:
+            expected = f"a folder of its own: its tables are made from {progress.source}"
+            raise ConfigError("out", str(self._store.folder), expected)
+        return Progress(
+            batch=progress.batch, ends=progress.ends, stale=progress.stale, source=source
+        )
+
+    def _known(self) -> Known:
+        """Return what the tables say; read once, and kept up to date."""
+        if self._learned is None:
+            known, upto = Known(), self._store.progress().batch
+            known.learn(self._store.read(d.GENERATION, upto), self._store.read(d.COMMIT_LOG, upto))
+            f = functions()
+            seen = self._store.read(d.LOG_END, upto).groupBy("topic", "partition")
+            for topic, number, high in seen.agg(f.max_by("high", "ts")).collect():
+                known.ends[TopicPartition(topic, number)] = high
+            self._learned = known
+        return self._learned
+
+    def _silver(self, batch: int) -> None:
+        known = self._known()
+        raw = self._store.read_batch(d.RAW, batch)
+        rows = t.decoded(raw, known.generations).persist()
+        try:
+            counts = _counts(rows)
+            for table in d.SILVER:
+                if counts.get(table.name):
+                    part = _filed(t.part(rows, table), counts[table.name])
+                    self._store.append(table, part, batch)
+            known.learn(t.part(rows, d.GENERATION), t.part(rows, d.COMMIT_LOG))
+        finally:
+            rows.unpersist()
+        bad = counts.get(d.BAD.name, 0)
+        words = [f"{count:,} of {name}" for name, count in sorted(counts.items())]
+        self._say(f"batch {batch}: {', '.join(words) or 'nothing'}" + ("; see bad" * bool(bad)))
+
+    def _grown(self, sample: Sequence[Row]) -> set[str]:
+        """Return the topics of which a log ends elsewhere than it did."""
+        known = self._known().ends
+        return {
+            row["topic"]
+            for row in sample
+            if known.get(TopicPartition(row["topic"], row["partition"])) != row["high"]
+        }
+
+    def _ends(self, sample: Sequence[Row], batch: int) -> None:
+        if not sample:
+            return
+        self._append(d.LOG_END, sample, batch)
+        for row in sample:
+            self._known().ends[TopicPartition(row["topic"], row["partition"])] = row["high"]
+
+    def _append(self, table: Table, rows: Iterable[Row], batch: int) -> None:
+        self._store.append(table, t.rows_of(self._spark, table, list(rows)).coalesce(1), batch)
+
+    def _finish(self, progress: Progress, plan: Plan, changed: Iterable[str]) -> None:
+        """Make gold, unless more waits to be read, and say that the batch is done."""
+        stale = tuple(sorted({*progress.stale, *changed}))
+        if not plan.more and stale:
+            self._gold(stale, plan.batch)
+            stale = ()
+        self._store.put(
+            Progress(
+                batch=plan.batch, ends=after(progress, plan), stale=stale, source=progress.source
+            )
+        )
+
+    # -- gold --------------------------------------------------------------------------------
+
+    def _gold(self, stale: Iterable[str], batch: int) -> None:
+        f = functions()
+        numbers: dict[str, list[int]] = {_OFFSETS: [], _CLAIMS: []}
+        for part in stale:
+            kind, _, number = part.rpartition("-")
+            numbers[kind].append(int(number))
+        if numbers[_OFFSETS]:
+            here = f.col("log_partition").isin(*numbers[_OFFSETS])
+            silver = (d.GENERATION, d.MEMBER, d.ASSIGNMENT, d.COMMIT_LOG)
+            read = {each.name: self._store.read(each, batch).where(here) for each in silver}
+            read[d.LOG_END.name] = self._store.read(d.LOG_END, batch)
+            self._replace(t.groups_gold(read, self._known().names), _OFFSETS)
+        if numbers[_CLAIMS]:
+            raw = self._store.read(d.RAW, batch)
+            raw = raw.where(f.col("log_partition").isin(*numbers[_CLAIMS]))
+            self._replace(t.claims_gold({d.RAW.name: raw}), _CLAIMS)
+
+    def _replace(self, rows: t.Frame, kind: str) -> None:
+        f = functions()
+        rows = rows.persist()
+        try:
+            counts = _counts(rows)
+            for table in d.GOLD:
+                if counts.get(table.name):
+                    name = f.concat(f.lit(f"{kind}-"), f.col("log_partition"))
+                    part = t.part(rows, table).withColumn("part", name)
+                    self._store.replace(table, part.repartition(1, "part"))
+        finally:
+            rows.unpersist()
+
+
+def _counts(rows: t.Frame) -> dict[str, int]:
+    return {name: count for name, count in rows.groupBy(TAG).count().collect()}  # noqa: C416
+
+
+def _filed(rows: t.Frame, count: int) -> t.Frame:
+    return rows.coalesce(max(count // _FILE, 1))
+
+
+def _part(src: str, number: object) -> str:
+    return f"{_OFFSETS if src == OFFSETS_TOPIC else _CLAIMS}-{number}"
+
+
+def _parts(plan: Plan) -> set[str]:
+    return {_part(src, number) for src, each in plan.ranges.items() for number in each}
+
+
+def _places(plan: Plan) -> dict[str, str]:
+    """Return the options of the source that read what a batch has."""
+    sides = [
+        {src: {n: span[side] for n, span in each.items()} for src, each in plan.ranges.items()}
+        for side in (0, 1)
+    ]
+    numbers = {src: sorted(map(int, each)) for src, each in plan.ranges.items()}
+    return {
+        "assign": json.dumps(numbers),
+        "startingOffsets": json.dumps(sides[0]),
+        "endingOffsets": json.dumps(sides[1]),
+    }
