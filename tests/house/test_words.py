@@ -34,6 +34,7 @@ NEWER = {
     DOCS / "locks.md",
     DOCS / "health.md",
     DOCS / "adr" / "0018-a-room-for-processing.md",
+    DOCS / "what-groups-did.md",
 }
 """Pages of their own about what came after the budget was set."""
 

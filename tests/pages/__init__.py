@@ -10,6 +10,7 @@ from benchmarks.assignors.report import committed_page as assignor_speed_page
 from benchmarks.consume.page import RESULT as PERFORMANCE
 from benchmarks.consume.page import committed_page as performance_page
 from tests.pages.consumer_group import consumer_group_page
+from tests.pages.coordination_tables import coordination_page
 from tests.pages.errors import errors_page
 from tests.pages.event_log import event_log_page
 from tests.pages.marshal_states import marshal_page
@@ -21,6 +22,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
     "assignor-speed.md": assignor_speed_page,
     "consumer-group-states.md": consumer_group_page,
+    "coordination-tables.md": coordination_page,
     "errors.md": errors_page,
     "event-log.md": event_log_page,
     "marshal-states.md": marshal_page,
