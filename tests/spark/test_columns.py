@@ -23,7 +23,8 @@ def batch_of(records: Iterable[RawRecord]) -> pa.RecordBatch:
 
 def read(records: list[RawRecord], size: int, generations: dict[str, int] | None = None) -> Rows:
     """Return the silver tables of records that come in batches."""
-    reader, found = Columns(generations or {}), {name: [] for name in NAMES}
+    reader = Columns(generations or {})
+    found: Rows = {name: [] for name in NAMES}
     for begin in range(0, len(records), size):
         part = records[begin : begin + size]
         lists = reader.rows(batch_of(part)).to_pylist()

@@ -221,17 +221,15 @@ def test_headers_of_kgroup_are_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("beat", "reason"),
     [
-        ({"partition": 2**40}, Reject.PARTITION_RANGE),
-        ({"partition": -1}, Reject.PARTITION_RANGE),
-        ({"time": 2**62}, Reject.TIME_RANGE),
+        (BEAT._replace(partition=2**40), Reject.PARTITION_RANGE),
+        (BEAT._replace(partition=-1), Reject.PARTITION_RANGE),
+        (BEAT._replace(time=2**62), Reject.TIME_RANGE),
     ],
 )
-def test_a_figure_that_no_column_holds_is_not_readable(
-    change: dict[str, int], reason: Reject
-) -> None:
-    (row,) = silver_of([message(BEAT._replace(**change))])["bad"]
+def test_a_figure_that_no_column_holds_is_not_readable(beat: Message, reason: Reject) -> None:
+    (row,) = silver_of([message(beat)])["bad"]
     assert row["reason"] == reason.value
 
 

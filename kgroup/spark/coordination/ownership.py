@@ -124,7 +124,7 @@ class _Story:
             case "classic" if "member_id" not in row:
                 return self._classic(row, at)
             case "848":
-                return self._epoch(row)
+                self._epoch(row)
             case "848 target":
                 return self._aim(row, at)
             case "member":
@@ -147,7 +147,8 @@ class _Story:
 
     def _topic(self, row: Row) -> str:
         topic_id = row.get("topic_id")
-        return row.get("topic") or self._names.get(topic_id or "", f"<{topic_id}>")
+        topic: str | None = row.get("topic")
+        return topic or self._names.get(topic_id or "", f"<{topic_id}>")
 
     # -- classic ---------------------------------------------------------------------------
 
