@@ -257,17 +257,11 @@ def lived(reads: Reads, capsys: pytest.CaptureFixture[str]) -> list[dict[str, se
     return seen
 
 
-@pytest.mark.real
-def test_the_tables_say_what_the_coordinator_said(
-    reads: Reads, capsys: pytest.CaptureFixture[str]
-) -> None:
-    reads.fill(10)
-    seen = lived(reads, capsys)
-    found, store = tables_of(reads, capsys)
-    assert found["bad"] == {}
-    generations = [row for row in rows(store, d.GENERATION, reads.group) if row["n_members"]]
+def told_owners(store: Store, group: str) -> tuple[int, list[dict[str, set[int]]]]:
+    """Return the last generation with members, and the owners in each, as the tables say."""
+    generations = [row for row in rows(store, d.GENERATION, group) if row["n_members"]]
     generations.sort(key=lambda row: int(row["log_offset"]))
-    assigned = rows(store, d.ASSIGNMENT, reads.group)
+    assigned = rows(store, d.ASSIGNMENT, group)
     said = [
         {
             row["member_id"]: {
@@ -276,11 +270,23 @@ def test_the_tables_say_what_the_coordinator_said(
                 if (each["member_id"], each["log_offset"])
                 == (row["member_id"], generation["log_offset"])
             }
-            for row in rows(store, d.MEMBER, reads.group)
+            for row in rows(store, d.MEMBER, group)
             if row["log_offset"] == generation["log_offset"]
         }
         for generation in generations
     ]
+    return generations[-1]["generation"], said
+
+
+@pytest.mark.real
+def test_the_tables_say_what_the_coordinator_said(
+    reads: Reads, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reads.fill(10)
+    seen = lived(reads, capsys)
+    found, store = tables_of(reads, capsys)
+    assert found["bad"] == {}
+    last_generation, said = told_owners(store, reads.group)
     for owners in seen:
         assert owners in said
     commits = rows(store, d.COMMIT_LOG, reads.group)
@@ -289,7 +295,7 @@ def test_the_tables_say_what_the_coordinator_said(
         for row in sorted(commits, key=lambda row: int(row["log_offset"]))
     }
     assert last == reads.committed() == {0: 4, 1: 7, 2: 7}
-    assert {row["gen_by_order"] for row in commits} == {generations[-1]["generation"]}
+    assert {row["gen_by_order"] for row in commits} == {last_generation}
     changes = sorted(rows(store, d.REBALANCE, reads.group), key=lambda row: int(row["log_offset"]))
     assert sum(row["joined"] for row in changes) == sum(row["left"] for row in changes) == 2
     assert changes[-1]["members"] == 0
