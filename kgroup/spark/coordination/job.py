@@ -30,6 +30,8 @@ RECORDS: Final = 1_000_000
 """Records of one batch, at most."""
 _FILE: Final = 500_000
 """Rows of one file, about."""
+_SMALL: Final = 100_000
+"""So few rows are written by this process: each job of Spark's costs as much as many of them."""
 
 _ALL: Final = 2**31 - 1
 """More batches than there are; of a folder that says nothing of any."""
@@ -54,23 +56,27 @@ class Known:
     names: dict[str, str] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
 
-    def learn(self, generation: t.Frame, commit_log: t.Frame) -> None:
-        """Take in rows that were added."""
+    def learn(self, generations: Iterable[Row], commits: Iterable[Row]) -> None:
+        """Take in rows that were added, those of a group in their order."""
+        for row in generations:
+            self.generations.pop(row["group"], None)
+            if not row["tombstone"]:
+                self.generations[row["group"]] = row["generation"]
+        for row in commits:
+            self.topics.setdefault(row["topic"], set()).add(row["log_partition"])
+            if row["topic_id"] is not None:
+                self.names[row["topic_id"]] = row["topic"]
+
+    def look(self, generation: t.Frame, commit_log: t.Frame) -> None:
+        """Take in the rows of tables."""
         f = functions()
-        last = (
-            generation.where(f.col("kind") != NEW_TARGETS)
-            .groupBy("group")
-            .agg(f.max_by(f.struct("generation", "tombstone"), "log_offset").alias("last"))
-        )
-        for group, (number, tombstone) in last.collect():
-            self.generations.pop(group, None)
-            if not tombstone:
-                self.generations[group] = number
+        last = generation.where(f.col("kind") != NEW_TARGETS).groupBy("group")
+        found = last.agg(f.max_by(f.struct("generation", "tombstone"), "log_offset").alias("last"))
         places = commit_log.select("log_partition", "topic", "topic_id").distinct()
-        for number, topic, topic_id in places.collect():
-            self.topics.setdefault(topic, set()).add(number)
-            if topic_id is not None:
-                self.names[topic_id] = topic
+        self.learn(
+            [{"group": group, **row.asDict()} for group, row in found.collect()],
+            [row.asDict() for row in places.collect()],
+        )
 
 
 class Job:
@@ -131,7 +137,7 @@ class Job:
         if plan.ranges:
             raw = t.read(self._spark, {**options, **_places(plan)})
             self._store.append(d.RAW, raw, plan.batch)
-            self._silver(plan.batch)
+            self._silver(plan.batch, _size(plan))
         if plan.history:
             self._append(d.HISTORY, plan.history, plan.batch)
         sample = brokers.ends(known.topics) if sample is None else sample
@@ -165,9 +171,9 @@ class Job:
         upto = kept if kept >= 0 else _ALL
         for table in (d.RAW, *d.SAMPLED):
             self._store.append(table, other.read(table, upto), 0)
-        self._silver(0)
-        parts = self._store.read_batch(d.RAW, 0).select("src", "log_partition").distinct()
-        changed = {_part(src, number) for src, number in parts.collect()}
+        parts = self._store.read_batch(d.RAW, 0).groupBy("src", "log_partition").count().collect()
+        self._silver(0, sum(count for _, _, count in parts))
+        changed = {_part(src, number) for src, number, _ in parts}
         self._finish(progress, plan, changed)
         return plan
 
@@ -186,7 +192,7 @@ class Job:
         """Return what the tables say; read once, and kept up to date."""
         if self._learned is None:
             known, upto = Known(), self._store.progress().batch
-            known.learn(self._store.read(d.GENERATION, upto), self._store.read(d.COMMIT_LOG, upto))
+            known.look(self._store.read(d.GENERATION, upto), self._store.read(d.COMMIT_LOG, upto))
             f = functions()
             seen = self._store.read(d.LOG_END, upto).groupBy("topic", "partition")
             for topic, number, high in seen.agg(f.max_by("high", "ts")).collect():
@@ -194,22 +200,44 @@ class Job:
             self._learned = known
         return self._learned
 
-    def _silver(self, batch: int) -> None:
+    def _silver(self, batch: int, records: int) -> None:
         known = self._known()
-        raw = self._store.read_batch(d.RAW, batch)
-        rows = t.decoded(raw, known.generations).persist()
+        rows = t.decoded(self._store.read_batch(d.RAW, batch), known.generations)
+        if records <= _SMALL:
+            counts = self._silver_at_once(rows.toArrow(), batch)
+        else:
+            counts = self._silver_by_spark(rows.persist(), batch)
+        words = [f"{count:,} of {name}" for name, count in sorted(counts.items())]
+        self._say(f"batch {batch}: {records:,} records: {', '.join(words) or 'nothing'}")
+
+    def _silver_at_once(self, rows: Any, batch: int) -> dict[str, int]:  # noqa: ANN401
+        """Write few rows, which are in Arrow: a job of Spark's for each table takes longer."""
+        counts: dict[str, int] = {}
+        found = {table.name: t.part_of(rows, table) for table in d.SILVER}
+        for table in d.SILVER:
+            own = found[table.name]
+            if len(own):
+                self._store.append(table, own, batch)
+                counts[table.name] = len(own)
+        generations = [
+            row for row in found[d.GENERATION.name].to_pylist() if row["kind"] != NEW_TARGETS
+        ]
+        generations.sort(key=lambda row: int(row["log_offset"]))
+        commits = found[d.COMMIT_LOG.name].select(["log_partition", "topic", "topic_id"])
+        self._known().learn(generations, commits.to_pylist())
+        return counts
+
+    def _silver_by_spark(self, rows: t.Frame, batch: int) -> dict[str, int]:
         try:
             counts = _counts(rows)
             for table in d.SILVER:
                 if counts.get(table.name):
                     part = _filed(t.part(rows, table), counts[table.name])
                     self._store.append(table, part, batch)
-            known.learn(t.part(rows, d.GENERATION), t.part(rows, d.COMMIT_LOG))
+            self._known().look(t.part(rows, d.GENERATION), t.part(rows, d.COMMIT_LOG))
         finally:
             rows.unpersist()
-        bad = counts.get(d.BAD.name, 0)
-        words = [f"{count:,} of {name}" for name, count in sorted(counts.items())]
-        self._say(f"batch {batch}: {', '.join(words) or 'nothing'}" + ("; see bad" * bool(bad)))
+        return counts
 
     def _grown(self, sample: Sequence[Row]) -> set[str]:
         """Return the topics of which a log ends elsewhere than it did."""
@@ -228,7 +256,7 @@ class Job:
             self._known().ends[TopicPartition(row["topic"], row["partition"])] = row["high"]
 
     def _append(self, table: Table, rows: Iterable[Row], batch: int) -> None:
-        self._store.append(table, t.rows_of(self._spark, table, list(rows)).coalesce(1), batch)
+        self._store.append(table, t.arrow_of(table, list(rows)), batch)
 
     def _finish(self, progress: Progress, plan: Plan, changed: Iterable[str]) -> None:
         """Make gold, unless more waits to be read, and say that the batch is done."""
@@ -262,15 +290,15 @@ class Job:
             self._replace(t.claims_gold({d.RAW.name: raw}), _CLAIMS)
 
     def _replace(self, rows: t.Frame, kind: str) -> None:
-        f = functions()
         rows = rows.persist()
         try:
             counts = _counts(rows)
+            small = sum(counts.values()) <= _SMALL
+            whole = rows.toArrow() if small else None
             for table in d.GOLD:
                 if counts.get(table.name):
-                    name = f.concat(f.lit(f"{kind}-"), f.col("log_partition"))
-                    part = t.part(rows, table).withColumn("part", name)
-                    self._store.replace(table, part.repartition(1, "part"))
+                    part = t.part_of(whole, table) if small else t.part(rows, table)
+                    self._store.replace(table, part, kind)
         finally:
             rows.unpersist()
 
@@ -289,6 +317,11 @@ def _part(src: str, number: object) -> str:
 
 def _parts(plan: Plan) -> set[str]:
     return {_part(src, number) for src, each in plan.ranges.items() for number in each}
+
+
+def _size(plan: Plan) -> int:
+    """Return how many records a batch has at most."""
+    return sum(end - begin for each in plan.ranges.values() for begin, end in each.values())
 
 
 def _places(plan: Plan) -> dict[str, str]:

@@ -9,15 +9,18 @@ Never: decides what is in a batch.
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from kgroup.errors import ConfigError
 from kgroup.spark.coordination.declared import TABLES
-from kgroup.spark.coordination.schema import Layer, Row, Table, ddl
+from kgroup.spark.coordination.schema import TAG, Layer, Row, Table, ddl
 from kgroup.spark.coordination.tables import Frame, empty
+from kgroup.spark.table import functions
 from kgroup.values import dataclass
 
 VERSION: Final = 1
@@ -149,24 +152,56 @@ class Store:
         return self._spark.read.schema(ddl(table)).parquet(str(path))
 
     def append(self, table: Table, rows: Frame, batch: int) -> None:
-        """Write what a batch has of a table, over what it wrote before."""
+        """Write what a batch has of a table, over what it wrote before; a data frame or Arrow."""
         path = self.folder / table.name / f"batch={batch}"
-        rows.write.mode("overwrite").parquet(str(path))
+        if hasattr(rows, "write"):
+            rows.write.mode("overwrite").parquet(str(path))
+        else:
+            _file(rows, path)
 
-    def replace(self, table: Table, rows: Frame) -> None:
-        """Write gold anew for the log partitions in a column `part`; others stay as they are."""
-        (
-            rows.write.mode("overwrite")
-            .option("partitionOverwriteMode", "dynamic")
-            .partitionBy("part")
-            .parquet(str(self.folder / table.name))
-        )
+    def replace(self, table: Table, rows: Frame, kind: str) -> None:
+        """Write gold anew for the log partitions that rows are of; others stay as they are.
+
+        Args:
+            table: which.
+            rows: a data frame, or Arrow.
+            kind: of the log, before the number of a log partition.
+        """
+        if hasattr(rows, "write"):
+            f = functions()
+            name = f.concat(f.lit(f"{kind}-"), f.col("log_partition"))
+            (
+                rows.withColumn("part", name)
+                .repartition(1, "part")
+                .write.mode("overwrite")
+                .option("partitionOverwriteMode", "dynamic")
+                .partitionBy("part")
+                .parquet(str(self.folder / table.name))
+            )
+            return
+        from pyarrow import compute  # noqa: PLC0415 - optional
+
+        numbers = rows.column("log_partition")
+        for number in compute.unique(numbers).to_pylist():
+            path = self.folder / table.name / f"part={kind}-{number}"
+            _file(rows.filter(compute.equal(numbers, number)), path)
 
     def counts(self) -> dict[str, int]:
         """Return how many rows each table has that is there."""
-        upto = self.progress().batch
-        return {
-            name: self.read(table, upto).count()
-            for name, table in TABLES.items()
-            if (self.folder / name).exists()
-        }
+        f, upto = functions(), self.progress().batch
+        there = [table for name, table in TABLES.items() if (self.folder / name).exists()]
+        if not there:
+            return {}
+        parts = [self.read(table, upto).select(f.lit(table.name).alias(TAG)) for table in there]
+        rows = reduce(lambda one, other: one.union(other), parts).groupBy(TAG).count()
+        found = {name: count for name, count in rows.collect()}  # noqa: C416 - rows of Spark's
+        return {table.name: found.get(table.name, 0) for table in there}
+
+
+def _file(rows: Any, path: Path) -> None:  # noqa: ANN401 - pyarrow's
+    """Write Arrow as the one file of a folder, in the place of what is there."""
+    from pyarrow import parquet  # noqa: PLC0415 - optional
+
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    parquet.write_table(rows, path / "part-0.parquet")

@@ -125,6 +125,16 @@ def part(rows: Frame, table: Table) -> Frame:
     return rows.where(functions().col(TAG) == table.name).select(f"{table.name}.*")
 
 
+def part_of(rows: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow's
+    """Return the same as `part`, of rows in Arrow."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    from pyarrow import compute  # noqa: PLC0415 - optional
+
+    own = rows.filter(compute.equal(rows.column(TAG), table.name)).column(table.name)
+    batches = [pa.RecordBatch.from_struct_array(each) for each in own.chunks]
+    return pa.Table.from_batches(batches, arrow_schema(table)) if batches else arrow_of(table, [])
+
+
 def silver(raw: Frame) -> dict[str, Frame]:
     """Return all silver tables, and `raw`; keep (`cache`) those that are used twice."""
     rows = decoded(raw)
@@ -259,6 +269,11 @@ def empty(spark: Any, table: Table) -> Frame:  # noqa: ANN401 - pyspark's sessio
 
 def rows_of(spark: Any, table: Table, rows: list[Row]) -> Frame:  # noqa: ANN401 - pyspark's session
     """Return a table with some rows."""
+    return spark.createDataFrame(arrow_of(table, rows))
+
+
+def arrow_of(table: Table, rows: list[Row]) -> Any:  # noqa: ANN401 - pyarrow's
+    """Return rows as Arrow."""
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    return spark.createDataFrame(pa.Table.from_pylist(rows, arrow_schema(table)))
+    return pa.Table.from_pylist(rows, arrow_schema(table))
