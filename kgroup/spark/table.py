@@ -7,7 +7,8 @@ Never: runs a job.
 Objects of pyspark are not typed here: the library is optional.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -76,6 +77,27 @@ def functions() -> Any:  # noqa: ANN401 - pyspark's functions
     except ImportError as error:
         raise MissingExtraError("kgroup spark", "spark") from error
     return functions
+
+
+def arrow_function(work: Callable[..., Any], form: str, *, by_group: bool = False) -> Any:  # noqa: ANN401
+    """Return a function of columns that works on Arrow, and needs no pandas.
+
+    Args:
+        work: takes batches and returns an iterator, or takes the columns of a group.
+        form: of what it returns, as Spark's DDL has it.
+        by_group: whether it returns one value for a group.
+
+    Raises:
+        MissingExtraError: pyspark is not installed.
+    """
+    made = functions().arrow_udf
+    from pyspark.util import PythonEvalType  # noqa: PLC0415 - see `functions`
+
+    one, many = PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF, PythonEvalType.SQL_SCALAR_ARROW_ITER_UDF
+    with warnings.catch_warnings():
+        # Spark would rather have hints with the types of Arrow, which is not loaded here.
+        warnings.simplefilter("ignore", UserWarning)
+        return made(work, form, one if by_group else many)
 
 
 def open_session(settings: Mapping[str, str]) -> tuple[Any, bool]:

@@ -157,7 +157,7 @@ class Store:
         if hasattr(rows, "write"):
             rows.write.mode("overwrite").parquet(str(path))
         else:
-            _file(rows, path)
+            write_file(rows, path)
 
     def replace(self, table: Table, rows: Frame, kind: str) -> None:
         """Write gold anew for the log partitions that rows are of; others stay as they are.
@@ -184,7 +184,7 @@ class Store:
         numbers = rows.column("log_partition")
         for number in compute.unique(numbers).to_pylist():
             path = self.folder / table.name / f"part={kind}-{number}"
-            _file(rows.filter(compute.equal(numbers, number)), path)
+            write_file(rows.filter(compute.equal(numbers, number)), path)
 
     def counts(self) -> dict[str, int]:
         """Return how many rows each table has that is there."""
@@ -198,7 +198,7 @@ class Store:
         return {table.name: found.get(table.name, 0) for table in there}
 
 
-def _file(rows: Any, path: Path) -> None:  # noqa: ANN401 - pyarrow's
+def write_file(rows: Any, path: Path) -> None:  # noqa: ANN401 - pyarrow's
     """Write Arrow as the one file of a folder, in the place of what is there."""
     from pyarrow import parquet  # noqa: PLC0415 - optional
 

@@ -13,7 +13,6 @@ Never: writes anything.
 Data frames are pyspark's; they are not typed here, for the library is optional.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final, TypeAlias
@@ -34,7 +33,7 @@ from kgroup.spark.coordination.schema import (
     tagged_schema,
 )
 from kgroup.spark.coordination.silver import OFFSETS_TOPIC, RawRecord
-from kgroup.spark.table import functions
+from kgroup.spark.table import arrow_function, functions
 
 Frame: TypeAlias = Any
 """A data frame of pyspark."""
@@ -102,15 +101,8 @@ def decoded(raw: Frame, generations: Mapping[str, int] | None = None) -> Frame:
 
 def _function(work: Callable[..., Any], tables: Iterable[Table], *, by_group: bool) -> Any:  # noqa: ANN401
     """Return a function of columns that returns rows of several tables for each row, or group."""
-    from pyspark.util import PythonEvalType  # noqa: PLC0415 - see `functions`
-
     form = f"array<struct<{tagged_ddl(tables)}>>"
-    kinds = PythonEvalType
-    kind = kinds.SQL_GROUPED_AGG_ARROW_UDF if by_group else kinds.SQL_SCALAR_ARROW_ITER_UDF
-    with warnings.catch_warnings():
-        # Spark would rather have hints with the types of Arrow, which is not loaded here.
-        warnings.simplefilter("ignore", UserWarning)
-        return functions().arrow_udf(work, form, kind)
+    return arrow_function(work, form, by_group=by_group)
 
 
 def _decode(generations: Mapping[str, int], batches: Iterable[Any]) -> Iterator[Any]:
