@@ -164,12 +164,13 @@ def _marshal(purpose: str) -> typer.Typer:
 
 
 def _spark(purpose: str) -> typer.Typer:
-    from kgroup.cli import spark, spark_coordination  # noqa: PLC0415
+    from kgroup.cli import spark, spark_audit, spark_coordination  # noqa: PLC0415
 
     app = typer.Typer(help=purpose, no_args_is_help=True, add_completion=False)
     app.callback()(_unnamed)
     app.command("verify")(verb(spark.verify_table))
     app.command("coordination")(verb(spark_coordination.make_tables))
+    app.command("audit")(verb(spark_audit.audit_fleet))
     return app
 
 
@@ -225,7 +226,7 @@ _VERBS: Final[dict[str, _Verb]] = {
     ),
     "bench": _Verb("What clients and rebalances cost: measure, compare, show, guard.", _bench),
     "spark": _Verb(
-        "Tables that Spark reads: verify what they hold of a topic; what groups did, as tables.",
+        "With Spark: verify a table, make tables of what groups did, audit a fleet of groups.",
         _spark,
     ),
 }

@@ -26,7 +26,7 @@ from kgroup.spark.logs import ReadLog, bounds_of, positions_of
 from kgroup.spark.table import Table, functions, open_session, rows_of, told_plainly
 from kgroup.spark.verdict import Finding, PartitionRow, TableVerdict, Truth
 from kgroup.spark.verify import Sides, verify
-from kgroup.types import IsolationLevel
+from kgroup.types import IsolationLevel, TopicPartition
 from kgroup.values import dataclass
 
 _COLUMNS: Final = "topic,partition,offset"
@@ -151,12 +151,13 @@ def setting(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def read_bounds(path: Path, topic: str) -> dict[int, Span]:
+def read_bounds(path: Path, topic: str, option: str = "bounds") -> dict[int, Span]:
     """Return where the logs of a topic begin and end, as a file has it.
 
     Args:
         path: JSON, `{"topic": {"0": [first, end]}}`.
         topic: its name.
+        option: which names the file.
 
     Raises:
         ConfigError: there is no such file, it has another form, or it has nothing of the topic.
@@ -169,8 +170,26 @@ def read_bounds(path: Path, topic: str) -> dict[int, Span]:
             return {int(number): _span(pair) for number, pair in document[topic].items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigError("bounds", str(path), f"a file of {form} ({reason})") from None
-    raise ConfigError("bounds", str(path), f"a file with topic {topic!r}; it has {known}")
+        raise ConfigError(option, str(path), f"a file of {form} ({reason})") from None
+    raise ConfigError(option, str(path), f"a file with topic {topic!r}; it has {known}")
+
+
+def read_truth(path: Path) -> dict[TopicPartition, tuple[int, int]]:
+    """Return where the logs of all topics in a file begin and end; the file is as `read_bounds`'s.
+
+    Raises:
+        ConfigError: there is no such file, or it has another form.
+    """
+    try:
+        topics = list(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        topics = [""]
+    found = {topic: read_bounds(path, topic, "truth") for topic in topics}
+    return {
+        TopicPartition(topic, number): (span.first, span.end)
+        for topic, spans in found.items()
+        for number, span in spans.items()
+    }
 
 
 def _span(pair: object) -> Span:

@@ -20,6 +20,7 @@
   a table, the table as Spark reads it, what the numbers of buckets say, what a log hands out, and
   the verdict
 - `coordination`: `kgroup spark coordination`: what groups did, as tables
+- `audit`: `kgroup spark audit`: a fleet's verdict, from event logs of many groups
 
 Spark runs these in three kinds of processes. A planner makes the readers and is gone. The reader
 process lives as long as a query: there, and only there, the member lives (`member`). Tasks run in

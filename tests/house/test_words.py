@@ -35,6 +35,7 @@ NEWER = {
     DOCS / "health.md",
     DOCS / "adr" / "0018-a-room-for-processing.md",
     DOCS / "what-groups-did.md",
+    DOCS / "audit-a-fleet.md",
 }
 """Pages of their own about what came after the budget was set."""
 

@@ -9,11 +9,12 @@ import pytest
 
 from kgroup.cli import main
 from kgroup.cli.connecting import Common
-from kgroup.cli.spark import read_bounds
+from kgroup.cli.spark import read_bounds, read_truth
 from kgroup.cli.spark_coordination import source_options
 from kgroup.errors import ConfigError
 from kgroup.spark.counting import Span
 from kgroup.spark.options import SourceOptions
+from kgroup.types import TopicPartition
 
 WITHOUT_EXTRA = """
 import sys
@@ -33,7 +34,10 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("words", [["verify", "t", "--topic", "t"], ["coordination", "--out", "o"]])
+@pytest.mark.parametrize(
+    "words",
+    [["verify", "t", "--topic", "t"], ["coordination", "--out", "o"], ["audit", "a.jsonl"]],
+)
 def test_without_its_extra_the_command_names_it_and_asks_nobody(
     words: list[str], tmp_path: Path
 ) -> None:
@@ -49,6 +53,27 @@ def test_without_its_extra_the_command_names_it_and_asks_nobody(
     assert "needs the extra 'spark': pip install 'kgroup[spark]'" in done.stderr
     assert "localhost" not in done.stderr
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--oracles", "all"], "at_least_once"),
+        (["--truth", "t.json", "--bootstrap", "h:1"], "either a file or brokers"),
+        (["--truth", "no.json"], "option 'truth'"),
+    ],
+)
+def test_an_audit_names_the_option_that_cannot_be_used(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["spark", "audit", "a.jsonl", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_ends_of_all_topics_are_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "truth.json"
+    path.write_text('{"t": {"0": [3, 9]}, "u": {"1": [0, 0]}}')
+    assert read_truth(path) == {TopicPartition("t", 0): (3, 9), TopicPartition("u", 1): (0, 0)}
 
 
 def test_a_folder_is_not_read_on(capsys: pytest.CaptureFixture[str]) -> None:
