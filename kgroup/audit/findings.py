@@ -5,18 +5,22 @@ Never: drops a finding; a run that is broken a million times has few problems wi
 """
 
 import glob
+import gzip
 import heapq
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from kgroup.audit.verdict import Problem, ProblemKind
 from kgroup.journal import BadLine, Entry, read_entries
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
+COMPRESSED: Final = ".gz"
+"""Ends the name of a log that is to be decompressed."""
 _LINES: Final = 6
 
 
@@ -112,17 +116,32 @@ def find_logs(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
 def merge_logs(paths: Iterable[Path]) -> Iterator[Entry | BadLine]:
     """Read logs side by side, in order of time; a bad line comes where its file stands.
 
+    A file whose name ends in `.gz` is decompressed.
+
     Raises:
-        OSError: a file cannot be read.
+        OSError: a file cannot be read, or not to its end.
     """
     clocks: dict[str, float] = {}
     with ExitStack() as stack:
         streams = []
         for path in paths:
-            lines = stack.enter_context(path.open(encoding="utf-8", errors="replace", newline="\n"))
+            lines = _lines(stack.enter_context(_opened(path)), path)
             streams.append(_timed(read_entries(lines, str(path)), clocks))
         for _, item in heapq.merge(*streams, key=lambda timed: timed[0]):
             yield item
+
+
+def _opened(path: Path) -> TextIO:
+    if path.suffix == COMPRESSED:
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="\n")
+    return path.open(encoding="utf-8", errors="replace", newline="\n")
+
+
+def _lines(file: TextIO, path: Path) -> Iterator[str]:
+    try:
+        yield from file
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"{path}: what is compressed ends too early, or is damaged") from error
 
 
 def _timed(

@@ -1,3 +1,5 @@
+import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,28 @@ def test_bytes_that_are_no_text_are_a_bad_line(tmp_path: Path):
     (bad,) = merge_logs([path])
     assert isinstance(bad, BadLine)
     assert not bad.cut
+
+
+def test_a_compressed_log_is_read_like_any_other(tmp_path: Path):
+    path = tmp_path / "a.jsonl"
+    write(path, "h", [(1.0, 1.0), (2.0, 2.0)], tail='{"v":1,')
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    first, second, cut = merge_logs([packed])
+    assert isinstance(first, Entry)
+    assert isinstance(second, Entry)
+    assert isinstance(cut, BadLine)
+    assert [each.where for each in (first, second, cut)] == [f"{packed}:{n}" for n in (1, 2, 3)]
+    assert cut.cut
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:40] + b"x" * 40])
+def test_a_compressed_log_without_its_end_is_an_error_that_names_it(
+    damage: Callable[[bytes], bytes], tmp_path: Path
+):
+    path = tmp_path / "a.jsonl"
+    write(path, "h", [(float(n), float(n)) for n in range(1, 500)])
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(damage(gzip.compress(path.read_bytes())))
+    with pytest.raises(OSError, match=r"a\.jsonl\.gz: what is compressed"):
+        list(merge_logs([packed]))
