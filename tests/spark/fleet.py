@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from kgroup.journal import Entry, encode_entry
+from kgroup.journal import Entry, Source, encode_entry
 from kgroup.types import ChangeKind
 from tests.audit.histories import History, Writer, tp
 from tests.audit.runs import (
@@ -30,6 +30,8 @@ MUTATIONS: tuple[Mutation, ...] = (
 class PlainRun:
     """A group in which partitions move between members that all start and stop."""
 
+    endings: tuple[ChangeKind, ...] = (ChangeKind.REVOKED, ChangeKind.LOST)
+
     def __init__(self, random: Random) -> None:
         self.random = random
         self.history = History()
@@ -40,18 +42,21 @@ class PlainRun:
         for member in self.members:
             member.start()
         for generation in range(1, self.random.randint(2, 5)):
-            given = {partition: self.random.choice(self.members) for partition in self.ends}
-            for member in self.members:
-                member.join(generation, *(p for p, owner in given.items() if owner is member))
-            for partition, owner in given.items():
-                owner.assign(partition, offset=self.ends[partition])
-            for partition, owner in given.items():
-                self.read(partition, owner)
-            for partition, owner in given.items():
-                owner.end(self.random.choice([ChangeKind.REVOKED, ChangeKind.LOST]), partition)
+            self.generation(generation)
         for member in self.members:
             member.stop()
         return self.history.entries
+
+    def generation(self, number: int) -> None:
+        given = {partition: self.random.choice(self.members) for partition in self.ends}
+        for member in self.members:
+            member.join(number, *(p for p, owner in given.items() if owner is member))
+        for partition, owner in given.items():
+            owner.assign(partition, offset=self.ends[partition])
+        for partition, owner in given.items():
+            self.read(partition, owner)
+        for partition, owner in given.items():
+            owner.end(self.random.choice(self.endings), partition)
 
     def read(self, partition: int, owner: Writer) -> None:
         for _ in range(self.random.randint(1, 4)):
@@ -85,8 +90,19 @@ def _mutated(entries: list[Entry], mutation: Mutation, random: Random) -> list[E
 
 def write_group(folder: Path, group: str, entries: Iterable[Entry]) -> None:
     """Write one file for each life of a member."""
+    by_source: dict[Source, list[Entry]] = {}
     for entry in entries:
-        source = entry.source._replace(group=group)
-        path = folder / f"{group}-{source.member}-{source.process}.jsonl"
-        with path.open("a", encoding="ascii") as log:
-            log.write(encode_entry(replace(entry, source=source)) + "\n")
+        by_source.setdefault(entry.source, []).append(entry)
+    for source, those in by_source.items():
+        write_whole(folder, group, those, f"-{source.member}-{source.process}")
+
+
+def write_whole(folder: Path, group: str, entries: Iterable[Entry], more: str = "") -> Path:
+    """Write entries as one file, in their order; return its path."""
+    path = folder / f"{group}{more}.jsonl"
+    with path.open("w", encoding="ascii") as log:
+        log.writelines(
+            encode_entry(replace(entry, source=entry.source._replace(group=group))) + "\n"
+            for entry in entries
+        )
+    return path

@@ -1,5 +1,6 @@
 """The verdict on a fleet: for each group the same as the audit's own, and few are judged."""
 
+import gzip
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,17 +9,22 @@ from typing import Any
 
 import pytest
 
-from kgroup.audit import Truth, audit, verdict_json
+from kgroup.audit import Truth, audit
 from kgroup.cli import main
-from kgroup.spark.audit.fleet import Fleet, FleetVerdict, GroupVerdict
+from kgroup.spark.audit.fleet import Fleet, FleetVerdict
 from kgroup.spark.audit.judge import Law
 from kgroup.types import TopicPartition
 from tests.audit.histories import tp
-from tests.spark.fleet import PlainRun, recorded, write_group
+from tests.spark.fleet import PlainRun, recorded, write_group, write_whole
+from tests.spark.sieving.against import differences, local, said
+from tests.spark.sieving.bugs import FOLDER
+from tests.spark.sieving.planted import FAULTS, LongRun
 
 pytestmark = pytest.mark.spark
 
-GROUPS = 120
+GROUPS = 200
+LINES = 1_000
+"""Of each long group."""
 Paths = dict[str, Path]
 
 
@@ -73,7 +79,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fleet [1]")
     for seed in range(GROUPS):
         kind, entries = recorded(Random(seed))
-        write_group(folder, f"{kind}{seed}", entries)
+        # Each file takes Spark a moment: most groups have all in one.
+        write = write_whole if seed % 4 else write_group
+        write(folder, f"{kind}{seed}", entries)
     for name, change in ODD.items():
         edited(plain(folder, f"odd_{name}")["m1"], change)
     for name, order in {"mixed": moment, "joined": lambda _: 0}.items():
@@ -92,27 +100,17 @@ def found(spark: Any, folder: Path) -> FleetVerdict:
     return Fleet(spark, [*logs, *logs]).verdict(Law())
 
 
-def local(group: GroupVerdict, truth: Truth | None = None) -> Any:
-    """Return what the audit says of the group's logs, as far as the fleet's verdict says it."""
-    return said(group, verdict_json(audit(group.files, truth, group=group.group)))
-
-
-def said(group: GroupVerdict, verdict: Mapping[str, Any]) -> Any:
-    """Return a verdict without what the sieve does not tell."""
-    told = json.loads(json.dumps(verdict))
-    if group.why is None:
-        told.pop("rebalances")
-        for row in (*told["partitions"], told["total"]):
-            row.pop("silence_moved")
-            row.pop("silence_stayed")
-    return told
-
-
 def test_each_group_has_the_verdict_of_the_audit(found: FleetVerdict) -> None:
     assert len(found.groups) == GROUPS + len(ODD) + 4 + 1
-    for group in found.groups:
-        if group.group is not None:
-            assert said(group, group.verdict) == local(group), group.group
+    assert list(differences(found)) == []
+
+
+def test_a_file_of_which_no_line_is_plain_belongs_to_its_group(found: FleetVerdict) -> None:
+    files = {group.group: group.files for group in found.groups}
+    for name in ("odd_accent", "odd_spaced"):
+        assert [Path(path).name for path in files[name]] == [
+            f"{name}-m{number}-1.jsonl" for number in range(3)
+        ]
 
 
 def test_what_is_plain_passes_the_sieve_and_nothing_else(found: FleetVerdict) -> None:
@@ -140,16 +138,49 @@ def test_files_that_nobody_is_in_are_nobodys(found: FleetVerdict) -> None:
 
 
 def test_ends_of_logs_show_what_was_lost_behind_the_last_delivery(
-    spark: Any, folder: Path, tmp_path: Path
+    spark: Any, tmp_path: Path
 ) -> None:
-    for seed in range(6):
-        plain(tmp_path, f"g{seed}", seed)
-    alone = Fleet(spark, [tmp_path / "*.jsonl"]).verdict(Law())
-    ends = [row["end"] for group in alone.groups for row in group.verdict["partitions"]]
+    ends = []
+    for seed in range(4):
+        path = write_whole(tmp_path, f"g{seed}", PlainRun(Random(seed)).go())
+        ends += [row.end for row in audit([path]).partitions]
     bounds = {tp(0): (0, min(ends)), TopicPartition("u", 0): (0, 7)}
     told = Fleet(spark, [tmp_path / "*.jsonl"]).verdict(Law(bounds=bounds))
     for group in told.groups:
         assert said(group, group.verdict) == local(group, Truth(bounds={tp(0): bounds[tp(0)]}))
+    assert {group.clean for group in told.groups} == {True, False}
+
+
+def test_each_planted_fault_is_found_in_its_group_and_nowhere_else(
+    spark: Any, tmp_path: Path
+) -> None:
+    planted = {name: plant(Random(7), LINES) for name, plant in FAULTS.items()}
+    for name, each in planted.items():
+        write_whole(tmp_path, name, each.entries)
+        write_whole(tmp_path, f"well_{name}", LongRun(Random(len(name)), LINES).go())
+    found = Fleet(spark, [tmp_path / "*.jsonl"]).verdict(Law())
+    broken = {str(group.group): group for group in found.groups if not group.clean}
+    assert broken.keys() == planted.keys()
+    assert all(group.why is None for group in found.groups if group.clean)
+    for name, each in planted.items():
+        (problem,) = broken[name].verdict["problems"]
+        assert (problem["kind"], problem["count"]) == (each.kind, each.count)
+        assert f"{tmp_path / name}.jsonl:{each.line}" in problem["lines"]
+
+
+def test_each_planted_bug_that_members_logged_is_found_also_in_compressed_logs(
+    spark: Any, tmp_path: Path
+) -> None:
+    bugs = {path.name.partition(".")[0] for path in FOLDER.glob("*.gz")}
+    path = write_whole(tmp_path, "well", LongRun(Random(1), 100).go())
+    (tmp_path / "well.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    (tmp_path / "empty.jsonl.gz").write_bytes(gzip.compress(b""))
+    found = Fleet(spark, [FOLDER / "*.gz", tmp_path / "*.gz"]).verdict(Law())
+    assert list(differences(found)) == []
+    assert len(bugs) > 10
+    assert {group.group for group in found.groups if not group.clean} == bugs
+    assert {group.group for group in found.groups if group.why is None} == {"well"}
+    assert [Path(path).name for path in found.empty] == ["empty.jsonl.gz"]
 
 
 def test_a_person_is_told_which_groups_are_broken(

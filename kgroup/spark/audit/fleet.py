@@ -5,8 +5,10 @@ groups are judged side by side.
 Never: judges.
 """
 
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from kgroup.audit import find_logs, verdict_json
+from kgroup.audit.findings import COMPRESSED
 from kgroup.audit.verdict import PartitionVerdict, Verdict
 from kgroup.errors import ArgumentError
 from kgroup.spark.audit.belonging import Gathered, gather
@@ -102,7 +105,7 @@ class Fleet:
         self._say = say
         self._each_folder = each_folder
         found = find_logs(logs)
-        self._empty = tuple(str(path) for path in found if not path.stat().st_size)
+        self._empty = tuple(str(path) for path in found if _is_empty(path))
         self._paths = tuple(path for path in found if str(path) not in self._empty)
 
     def verdict(self, law: Law) -> FleetVerdict:
@@ -162,6 +165,16 @@ class Fleet:
         why = None if passed else gathered.why or "a partition is not plain"
         files = tuple(str(self._names[path]) for path in gathered.paths)
         return GroupVerdict(run=run, group=group, why=why, files=files, verdict=verdict)
+
+
+def _is_empty(path: Path) -> bool:
+    if path.suffix != COMPRESSED:
+        return not path.stat().st_size
+    try:
+        with gzip.open(path) as file:
+            return not file.read(1)
+    except (EOFError, zlib.error):
+        return False  # who reads it says what is wrong with it
 
 
 def _path(uri: str) -> str:

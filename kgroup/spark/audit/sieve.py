@@ -11,7 +11,8 @@ Data frames are pyspark's; they are not typed here, for the library is optional.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -27,6 +28,7 @@ Bounds: TypeAlias = Mapping[TopicPartition, tuple[int, int]]
 
 _SOURCE: Final = ("path", "host", "process", "member", "group")
 _CLAIM: Final = ("topic", "partition", "host", "process", "member", "serial")
+_LISTING: Final = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _STORED: Final = ", ".join(f"'{kind}'" for kind in STORED)
 
 
@@ -42,18 +44,26 @@ def read(spark: Any, paths: Iterable[Path]) -> Frame:  # noqa: ANN401 - pyspark'
     # Spark takes a path for a pattern.
     named = [re.sub(r"([\\{}\[\]*?,])", r"\\\1", str(path.resolve())) for path in paths]
     fits = f.coalesce(f.col("value").rlike(FORM), f.expr("false"))
-    return (
-        spark.read.option("lineSep", "\n")
-        .text(named)
-        .select(
-            f.col("_metadata.file_path").alias("path"),
-            f.col("_metadata.file_block_start").alias("block"),
-            f.monotonically_increasing_id().alias("mid"),
-            f.when(fits, f.from_json("value", COLUMNS)).alias("row"),
-            f.when(~fits, f.col("value").cast("binary")).alias("value"),
-        )
-        .select("path", "block", "mid", "value", "row.*")
-    )
+    with _listed_at_once(spark):
+        text = spark.read.option("lineSep", "\n").text(named)
+    return text.select(
+        f.col("_metadata.file_path").alias("path"),
+        f.col("_metadata.file_block_start").alias("block"),
+        f.monotonically_increasing_id().alias("mid"),
+        f.when(fits, f.from_json("value", COLUMNS)).alias("row"),
+        f.when(~fits, f.col("value").cast("binary")).alias("value"),
+    ).select("path", "block", "mid", "value", "row.*")
+
+
+@contextmanager
+def _listed_at_once(spark: Any) -> Iterator[None]:  # noqa: ANN401 - pyspark's session
+    """Have Spark look for files in few tasks; by itself it makes one of each path."""
+    before = spark.conf.get(_LISTING)
+    spark.conf.set(_LISTING, spark.sparkContext.defaultParallelism)
+    try:
+        yield
+    finally:
+        spark.conf.set(_LISTING, before)
 
 
 def sources(lines: Frame) -> list[Lines]:
@@ -62,7 +72,7 @@ def sources(lines: Frame) -> list[Lines]:
     told = arrow_function(tell, f"struct<{TOLD}>")
     strange = lines.where("value is not null").select("path", told("value").alias("told"))
     for row in strange.select("path", "told.*").distinct().collect():
-        own, faults, stored = (int(row["kind"] == kind) for kind in TellKind)
+        own, faults, stored = (int(row["kind"] == kind.value) for kind in TellKind)
         found.append(
             Lines(path=row["path"], group=row["group"], own=own, faults=faults, stored=stored)
         )
