@@ -6,6 +6,7 @@ Never: takes part in a group, or asks a broker; end offsets are given by the cal
 - `oracles`: The promises of a consumer group that an audit judges, each as an oracle over the
   event log
 - `deliveries`: The account of each partition: what was delivered, lost, repeated and out of order
+- `drawing`: Pieces of a page that needs nothing besides itself: bars in time, lines, tables
 - `findings`: Single findings, gathered into problems
 - `judging`: The audit: event logs and the broker's truth go in, a verdict comes out
 - `silence`: How long partitions were silent, in each rebalance and over the run

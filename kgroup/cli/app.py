@@ -164,13 +164,19 @@ def _marshal(purpose: str) -> typer.Typer:
 
 
 def _spark(purpose: str) -> typer.Typer:
-    from kgroup.cli import spark, spark_audit, spark_coordination  # noqa: PLC0415
+    from kgroup.cli import (  # noqa: PLC0415
+        spark,
+        spark_audit,
+        spark_coordination,
+        spark_report,
+    )
 
     app = typer.Typer(help=purpose, no_args_is_help=True, add_completion=False)
     app.callback()(_unnamed)
     app.command("verify")(verb(spark.verify_table))
     app.command("coordination")(verb(spark_coordination.make_tables))
     app.command("audit")(verb(spark_audit.audit_fleet))
+    app.command("report")(spark_report.make_report)
     return app
 
 

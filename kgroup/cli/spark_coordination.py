@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -26,6 +27,7 @@ from kgroup.spark.connecting import OF_MEMBERS
 from kgroup.spark.coordination import asking
 from kgroup.spark.coordination import declared as d
 from kgroup.spark.coordination.job import Job
+from kgroup.spark.coordination.kept import Kept
 from kgroup.spark.coordination.schema import Row
 from kgroup.spark.coordination.silver import OFFSETS_TOPIC
 from kgroup.spark.coordination.store import Store
@@ -114,7 +116,7 @@ def made(asked: Asked, log: Log, common: Common) -> dict[str, Any]:
             job.copy(asked.from_)
         else:
             _read(job, asked, log, common)
-        return summary(store)
+    return summary(asked.out)
 
 
 def _read(job: Job, asked: Asked, log: Log, common: Common) -> None:
@@ -191,21 +193,20 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def summary(store: Store) -> dict[str, Any]:
+def summary(folder: Path) -> dict[str, Any]:
     """Return what is told of the tables to programs."""
-    f, upto = functions(), store.progress().batch
-    bad = store.read(d.BAD, upto).groupBy("reason").count().orderBy("reason").collect()
-    other = store.read(d.OTHER, upto).groupBy("type").count().orderBy("type").collect()
-    history = store.read(d.HISTORY, upto).where(f.col("whole_from") > 0)
-    claims = store.read(d.MARSHAL_END, upto).orderBy("log_partition").collect()
+    kept = Kept(folder)
+    bad = Counter(row["reason"] for row in kept.rows(d.BAD))
+    other = Counter(row["type"] for row in kept.rows(d.OTHER))
+    history = [row for row in kept.rows(d.HISTORY) if row["whole_from"] > 0]
     return {
-        "out": str(store.folder),
-        "batches": upto + 1,
-        "tables": store.counts(),
-        "bad": {row["reason"]: row["count"] for row in bad},
-        "not_read": {str(row["type"]): row["count"] for row in other},
-        "history": [row.asDict() for row in history.orderBy("src", "log_partition").collect()],
-        "marshal": [row.asDict() for row in claims],
+        "out": str(folder),
+        "batches": kept.batches,
+        "tables": kept.counts(),
+        "bad": dict(sorted(bad.items())),
+        "not_read": {str(kind): other[kind] for kind in sorted(other)},
+        "history": sorted(history, key=lambda row: (row["src"], row["log_partition"])),
+        "marshal": sorted(kept.rows(d.MARSHAL_END), key=lambda row: int(row["log_partition"])),
     }
 
 

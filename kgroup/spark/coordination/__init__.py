@@ -12,6 +12,9 @@
 - `asking`: What brokers are asked: where logs begin and end
 - `store`: The folder the tables lie in, and how far they are
 - `planned`: What a batch reads
+- `kept`: Tables of a folder without a Spark: the rows of one group
+- `report`: What happened to one group in a span of time
+- `page`: A report as one page of HTML that needs nothing besides itself
 - `job`: `kgroup spark coordination`: batch by batch from the logs to the tables
 
 Bronze is what the logs hold. Silver says the same in columns and only grows. Gold is made anew for

@@ -12,13 +12,11 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, field
-from functools import reduce
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from kgroup.errors import ConfigError
-from kgroup.spark.coordination.declared import TABLES
-from kgroup.spark.coordination.schema import TAG, Layer, Row, Table, ddl
+from kgroup.spark.coordination.schema import Layer, Row, Table, ddl
 from kgroup.spark.coordination.tables import Frame, empty
 from kgroup.spark.table import functions
 from kgroup.values import dataclass
@@ -185,17 +183,6 @@ class Store:
         for number in compute.unique(numbers).to_pylist():
             path = self.folder / table.name / f"part={kind}-{number}"
             write_file(rows.filter(compute.equal(numbers, number)), path)
-
-    def counts(self) -> dict[str, int]:
-        """Return how many rows each table has that is there."""
-        f, upto = functions(), self.progress().batch
-        there = [table for name, table in TABLES.items() if (self.folder / name).exists()]
-        if not there:
-            return {}
-        parts = [self.read(table, upto).select(f.lit(table.name).alias(TAG)) for table in there]
-        rows = reduce(lambda one, other: one.union(other), parts).groupBy(TAG).count()
-        found = {name: count for name, count in rows.collect()}  # noqa: C416 - rows of Spark's
-        return {table.name: found.get(table.name, 0) for table in there}
 
 
 def write_file(rows: Any, path: Path) -> None:  # noqa: ANN401 - pyarrow's
