@@ -36,6 +36,8 @@ NEWER = {
     DOCS / "adr" / "0018-a-room-for-processing.md",
     DOCS / "what-groups-did.md",
     DOCS / "audit-a-fleet.md",
+    DOCS / "what-happened-to-my-group.md",
+    DOCS / "adr" / "0020-tables-of-what-groups-did.md",
 }
 """Pages of their own about what came after the budget was set."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from kgroup.spark.coordination.declared import TABLES
 from kgroup.spark.coordination.schema import Layer, Table
+from tests.pages.coordination_queries import QUERIES
 
 _INTRO = """\
 # The tables of coordination logs
@@ -19,6 +20,13 @@ Do not edit it: `python -m tests.pages` writes it, and a test compares it.
 Times are milliseconds since the epoch (`timestamp_millis(from_ts)` in Spark), ids of topics are
 written as Kafka prints them.
 A column that does not apply is null.
+
+The queries take each table for a view of its name:
+
+```python
+for path in Path("groups").glob("[a-z]*"):
+    spark.read.parquet(str(path)).createOrReplaceTempView(path.name)
+```
 """
 
 _LAYERS = {
@@ -47,4 +55,7 @@ def _table(table: Table) -> Iterator[str]:
     yield "| column | type | says |\n|---|---|---|"
     for name, kind, about in table.columns:
         yield f"| `{name}` | `{kind.value}` | {about} |"
+    yield ""
+    for question, query in QUERIES[table.name]:
+        yield f"- {question}\n  `{query}`" if "`" not in query else f"- {question}\n  ``{query}``"
     yield ""
