@@ -176,7 +176,7 @@ def _spark(purpose: str) -> typer.Typer:
     app.command("verify")(verb(spark.verify_table))
     app.command("coordination")(verb(spark_coordination.make_tables))
     app.command("audit")(verb(spark_audit.audit_fleet))
-    app.command("report")(spark_report.make_report)
+    app.command("report")(verb(spark_report.make_report))
     return app
 
 

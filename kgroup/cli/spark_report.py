@@ -17,43 +17,54 @@ from kgroup.errors import ArgumentError, ConfigError
 from kgroup.spark.coordination.kept import Kept, problems_of
 from kgroup.spark.coordination.page import page
 from kgroup.spark.coordination.report import READ, Report, report, report_json
-
-Tables = Annotated[
-    Path, typer.Argument(help="Folder that `kgroup spark coordination --out` has made.")
-]
-Group = Annotated[str, typer.Option(help="Group that is looked at.")]
-From = Annotated[
-    str | None,
-    typer.Option(
-        "--from", metavar="TIME", help="Begin, such as 2026-11-27T22:00:00Z; all by default."
-    ),
-]
-To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="The moment behind the end.")]
-Verdict = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="What `kgroup spark audit --out` found is shown, too."),
-]
-Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page of HTML.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+from kgroup.values import dataclass
 
 
-def make_report(
-    tables: Tables,
-    group: Group,
-    begin: From = None,
-    end: To = None,
-    verdict: Verdict = None,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What `kgroup spark report` takes.
+
+    Args:
+        tables: folder of the tables.
+        group: that is looked at.
+        begin: of the span, None for the first moment that anything is known of.
+        end: the moment behind the span, None for the last.
+        verdict: folder of a fleet's verdict, None without one.
+        out: file for the page, None for none.
+        as_json: whether programs read the answer.
+    """
+
+    tables: Annotated[
+        Path, typer.Argument(help="Folder that `kgroup spark coordination --out` has made.")
+    ]
+    group: Annotated[str, typer.Option(help="Group that is looked at.")]
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="TIME", help="Begin, such as 2026-11-27T22:00:00Z; all by default."
+        ),
+    ] = None
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="The moment behind the end.")
+    ] = None
+    verdict: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="What `kgroup spark audit --out` found is shown, too."),
+    ] = None
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page of HTML.")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+
+
+def make_report(asked: Asked) -> None:
     """Say what happened to a group: who had what, rebalances, lag; exit code 1 for findings."""
-    found = gathered(tables, group, (_moment("--from", begin), _moment("--to", end)), verdict)
-    if out is not None:
-        out.write_text(page(found), encoding="utf-8")
-    if as_json:
+    span = _moment("--from", asked.begin), _moment("--to", asked.end)
+    found = gathered(asked.tables, asked.group, span, asked.verdict)
+    if asked.out is not None:
+        asked.out.write_text(page(found), encoding="utf-8")
+    if asked.as_json:
         print(json.dumps(report_json(found), indent=2))
     else:
-        _show(found, out)
+        _show(found, asked.out)
     raise typer.Exit(0 if found.clean else 1)
 
 
