@@ -24,6 +24,7 @@ BENCH_READY := $(VENV)/.bench-ready
 SPARK_READY := $(VENV)/.spark-ready
 
 .PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix search dropin differential test-aiokafka bench bench-groups lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix spark-sieve search dropin differential test-aiokafka bench lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +80,9 @@ test-spark-oldest: $(SPARK_READY) ## run the tests of Spark on the oldest that i
 
 spark-matrix: $(SPARK_READY) ## kill each part of a query at each moment (hours); ARGS="CELL ..." or "soak --minutes 60"
 	@$(TESTING) -m tests.spark.matrix $(ARGS)
+
+spark-sieve: $(SPARK_READY) ## show the sieve of a fleet 10,000 groups, each planted bug, a million lines; ARGS="groups --groups 500"
+	@$(TESTING) -m tests.spark.sieving $(ARGS)
 
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
 	@$(TESTING) -m tests.dropin --aiokafka "$(AIOKAFKA_SRC)" \
