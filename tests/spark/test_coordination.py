@@ -384,9 +384,8 @@ def test_a_marshal_group_is_as_its_log_says(
     (end,) = found["marshal"]
     assert (end["digest"], end["next_offset"]) == (part["digest"], part["next_offset"])
     periods = rows(store, d.OWNERSHIP, reads.group)
-    assert {(row["mode"], row["owner"], row["end_reason"]) for row in periods} == {
-        ("marshal", "one", "released")
-    }
+    assert {(row["mode"], row["end_reason"]) for row in periods} == {("marshal", "released")}
+    assert all(row["owner"].startswith("one") for row in periods)
     assert sorted(row["partition"] for row in periods) == [0, 1, 2]
     messages = rows(store, d.MARSHAL_MSG, reads.group)
     kinds = {row["type"] for row in messages}

@@ -1,7 +1,8 @@
 """`kgroup spark coordination`: batch by batch from the logs to the tables.
 
-Decides: the order in which a batch is written, and that gold is made of log partitions that
-changed, or whose topics grew, once nothing more waits to be read.
+Decides: the order in which a batch is written; that ends are kept of topics that grew, or whose
+groups changed, for these groups are made anew: a group has the same gold in one batch or in many.
+Gold is made once nothing more waits to be read.
 Never: judges a record; stops for one that cannot be read.
 """
 
@@ -66,6 +67,14 @@ class Known:
             self.topics.setdefault(row["topic"], set()).add(row["log_partition"])
             if row["topic_id"] is not None:
                 self.names[row["topic_id"]] = row["topic"]
+
+    def parts(self, topic: str) -> set[str]:
+        """Return the log partitions of groups that committed for a topic."""
+        return {f"{_OFFSETS}-{number}" for number in self.topics.get(topic, ())}
+
+    def read_by(self, parts: set[str]) -> set[str]:
+        """Return the topics that groups of some log partitions committed for."""
+        return {topic for topic in self.topics if self.parts(topic) & parts}
 
     def look(self, generation: t.Frame, commit_log: t.Frame) -> None:
         """Take in the rows of tables."""
@@ -141,9 +150,10 @@ class Job:
         if plan.history:
             self._append(d.HISTORY, plan.history, plan.batch)
         sample = brokers.ends(known.topics) if sample is None else sample
-        for topic in self._grown(sample):
-            changed |= {f"{_OFFSETS}-{number}" for number in known.topics.get(topic, ())}
-        self._ends(sample, plan.batch)
+        topics = self._grown(sample) | known.read_by(changed)
+        for topic in topics:
+            changed |= known.parts(topic)
+        self._ends([row for row in sample if row["topic"] in topics], plan.batch)
         self._finish(progress, plan, changed)
         return plan
 
