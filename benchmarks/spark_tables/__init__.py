@@ -1,0 +1,5 @@
+"""What tables of coordination and a fleet's verdict cost, next to one process without a Spark.
+
+- `making`: records of a coordination log, by a seed
+- `__main__`: what is measured, and the report
+"""

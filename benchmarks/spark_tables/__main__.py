@@ -1,0 +1,187 @@
+"""`python -m benchmarks.spark_tables`: decoding, a day's tables, and a fleet's verdict.
+
+Decides: what is measured, on one core and on two, next to one process without a Spark. Nothing is
+timed before its result is known to be right.
+Never: hides a loss: every sample stands in the JSON.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pyarrow as pa
+from pyarrow import compute, parquet
+
+from benchmarks.machine import environment
+from benchmarks.spark_source.session import Session, folder
+from benchmarks.spark_tables.making import commits, day
+from kgroup.audit import audit
+from kgroup.spark.audit.fleet import Fleet
+from kgroup.spark.audit.judge import Law
+from kgroup.spark.coordination import tables as t
+from kgroup.spark.coordination.columns import Columns
+from kgroup.spark.coordination.declared import COMMIT_LOG
+from kgroup.spark.coordination.job import Job
+from kgroup.spark.coordination.kept import Kept
+from kgroup.spark.coordination.store import Store
+from tests.spark.fleet import write_whole
+from tests.spark.sieving.planted import FAULTS, LongRun
+
+_LONG: Final = 10_000
+"""Lines of each group of a fleet."""
+
+Case = dict[str, Any]
+
+
+def main() -> int:
+    """Measure, print a line for each case, and write JSON; 1 when a result is wrong."""
+    options = _options()
+    document: dict[str, Any] = {
+        **environment("kgroup", "pyspark", "pyarrow"),
+        "runs": options.runs,
+        "cases": [],
+    }
+    session = Session(options.cores, "localhost:1", connector=False)
+    session.spark.conf.set("spark.sql.shuffle.partitions", "4")
+    works: dict[str, Callable[[Session, argparse.Namespace], list[Case]]] = {
+        "decode": _decode,
+        "day": _day,
+        "fleet": _fleet,
+    }
+    try:
+        for name in options.only or works:
+            document["cases"] += works[name](session, options)
+    finally:
+        session.close()
+    if options.json is not None:
+        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 0 if all(case["right"] for case in document["cases"]) else 1
+
+
+def _case(what: str, size: int, unit: str, right: bool, costs: list[Any]) -> Case:  # noqa: FBT001
+    seconds = statistics.median(cost.seconds for cost in costs)
+    print(
+        f"{what:32} {size:>12,} {unit}  {seconds:8.1f} s  {size / seconds:12,.0f} {unit}/s  {right}"
+    )
+    return {
+        "what": what,
+        "size": size,
+        "unit": unit,
+        "right": right,
+        "samples": [asdict(cost) for cost in costs],
+    }
+
+
+def _costs(session: Session, runs: int, work: Callable[[], Any]) -> list[Any]:
+    return [session.cost(work) for _ in range(runs)]
+
+
+def _decode(session: Session, options: argparse.Namespace) -> list[Case]:
+    cases = []
+    with folder() as path:
+        batches = list(commits(options.records, 200))
+        right = sum(compute.sum(_offsets(Columns({}).rows(each))).as_py() for each in batches[:2])
+        expected = sum(number // 10_000 for number in range(min(200_000, options.records)))
+
+        def alone() -> None:
+            reader = Columns({})
+            for batch in batches:
+                for piece in range(0, batch.num_rows, 10_000):
+                    reader.rows(batch.slice(piece, 10_000))
+
+        costs = _costs(session, options.runs, alone)
+        size = options.records
+        cases.append(_case("decode, one process", size, "commits", right == expected, costs))
+        parquet.write_table(pa.Table.from_batches(batches), path / "raw.parquet")
+        raw = session.spark.read.parquet(str(path / "raw.parquet"))
+        found = t.part(t.decoded(raw), COMMIT_LOG).groupBy().count().collect()[0][0]
+        costs = _costs(
+            session,
+            options.runs,
+            lambda: t.decoded(raw).write.format("noop").mode("overwrite").save(),
+        )
+        cases.append(_case("decode, Spark", size, "commits", found == size, costs))
+    return cases
+
+
+def _offsets(lists: pa.Array) -> pa.Array:
+    rows = lists.flatten()
+    return compute.struct_field(compute.struct_field(rows, "commit_log"), "offset")
+
+
+def _day(session: Session, options: argparse.Namespace) -> list[Case]:
+    with folder() as path:
+        size = day(path / "kept", options.groups, options.day, options.rebalances)
+        store = Store(session.spark, path / "out")
+
+        def once() -> None:
+            shutil.rmtree(path / "out", ignore_errors=True)
+            Job(session.spark, store, lambda _: None).copy(path / "kept")
+
+        costs = _costs(session, options.runs, once)
+        counts = Kept(path / "out").counts()
+        right = counts["raw"] == size and counts["rebalance"] == options.groups * max(
+            options.rebalances // options.groups, 1
+        )
+        return [_case("a day: all tables", size, "records", right, costs)]
+
+
+def _fleet(session: Session, options: argparse.Namespace) -> list[Case]:
+    with folder() as path:
+        lines, broken = 0, set()
+        for number in range(options.fleet):
+            if number % 50 == 7:
+                fault = list(FAULTS.values())[number // 50 % len(FAULTS)]
+                entries = fault(Random(number), _LONG).entries
+                broken.add(f"g{number}")
+            else:
+                entries = LongRun(Random(number), _LONG).go()
+            write_whole(path, f"g{number}", entries)
+            lines += len(entries)
+        found: list[set[str]] = []
+
+        def by_spark() -> None:
+            verdict = Fleet(session.spark, [path / "*.jsonl"]).verdict(Law())
+            found.append({str(group.group) for group in verdict.groups if not group.clean})
+
+        by_spark()
+        costs = _costs(session, options.runs, by_spark)
+        right = all(each == broken for each in found)
+        cases = [_case("fleet, Spark", lines, "lines", right, costs)]
+
+        def alone() -> None:
+            began = time.monotonic()
+            bad = {each.stem for each in sorted(path.glob("*.jsonl")) if not audit([each]).clean}
+            found.append(bad)
+            print(f"  one process: {time.monotonic() - began:.1f} s", file=sys.stderr)
+
+        found.clear()
+        costs = _costs(session, 1, alone)
+        cases.append(_case("fleet, one process", lines, "lines", found == [broken], costs))
+    return cases
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.spark_tables", description=__doc__)
+    parser.add_argument("only", nargs="*", help="decode, day, fleet; all by default")
+    parser.add_argument("--records", type=int, default=3_000_000, help="commits to decode")
+    parser.add_argument("--day", type=int, default=2_000_000, help="commits of a day")
+    parser.add_argument("--rebalances", type=int, default=5_000, help="of that day")
+    parser.add_argument("--groups", type=int, default=200, help="of that day")
+    parser.add_argument("--fleet", type=int, default=1_000, help="groups of 10,000 lines")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
