@@ -25,6 +25,7 @@ SPARK_READY := $(VENV)/.spark-ready
 
 .PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix search dropin differential test-aiokafka bench bench-groups lint format docs lock clean
 .PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix spark-sieve search dropin differential test-aiokafka bench lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix spark-demo spark-sieve search dropin differential test-aiokafka bench lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +81,9 @@ test-spark-oldest: $(SPARK_READY) ## run the tests of Spark on the oldest that i
 
 spark-matrix: $(SPARK_READY) ## kill each part of a query at each moment (hours); ARGS="CELL ..." or "soak --minutes 60"
 	@$(TESTING) -m tests.spark.matrix $(ARGS)
+
+spark-demo: $(SPARK_READY) ## a group and a Spark query are disturbed and judged, with tables and a report; ARGS=--damage
+	@$(BIN)/python -m kgroup.cli spark demo $(ARGS)
 
 spark-sieve: $(SPARK_READY) ## show the sieve of a fleet 10,000 groups, each planted bug, a million lines; ARGS="groups --groups 500"
 	@$(TESTING) -m tests.spark.sieving $(ARGS)

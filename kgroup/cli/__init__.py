@@ -39,6 +39,7 @@ Never: imports typer or rich itself, so that the message can be given without th
 - `spark`: `kgroup spark verify`: what a table lacks of a topic and has too much
 - `spark_coordination`: `kgroup spark coordination`: what groups did, as tables
 - `spark_audit`: `kgroup spark audit`: the verdict on a whole fleet, from event logs
+- `spark_demo`: `kgroup spark demo`: the demo's group and a Spark query, then every check
 - `spark_report`: `kgroup spark report`: what happened to one group, as a page
 - `tables`: How answers look on a screen: plain tables, numbers to the right, no frames
 - `topics`: `kgroup topics`: what topics there are, and making and deleting them

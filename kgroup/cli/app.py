@@ -168,6 +168,7 @@ def _spark(purpose: str) -> typer.Typer:
         spark,
         spark_audit,
         spark_coordination,
+        spark_demo,
         spark_report,
     )
 
@@ -177,6 +178,7 @@ def _spark(purpose: str) -> typer.Typer:
     app.command("coordination")(verb(spark_coordination.make_tables))
     app.command("audit")(verb(spark_audit.audit_fleet))
     app.command("report")(verb(spark_report.make_report))
+    app.command("demo")(verb(spark_demo.demo))
     return app
 
 

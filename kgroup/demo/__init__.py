@@ -12,6 +12,7 @@ Never: imports its own parts at once: each member's process goes through here on
 - `scenario`: What happens in the demo, and when: data, decided before anything is started
 - `show`: The demo from its first word to its exit code
 - `view`: How the demo looks: a live table on a terminal, or plain lines
+- `with_spark`: The demo with a Spark beside it: a query writes a table, then all checks are run
 - `which_kafka`: What a run of the demo takes place on
 """
 

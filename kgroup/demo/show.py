@@ -43,7 +43,7 @@ def run_demo(
     verdict: Verdict | None = None
     try:
         with _started(kafka, say) as ground:
-            setting = _setting(ground, folder)
+            setting = setting_of(ground, folder)
             say(f"Kafka: {ground.describe()}; topic and group {setting.topic}")
             screen: Screen = LiveScreen(console) if live else LineScreen(console)
             with screen:
@@ -70,7 +70,13 @@ def _started(which: WhichKafka, say: Callable[[str], None]) -> RealKafka:
         return stand_in()
 
 
-def _setting(kafka: RealKafka, folder: Path) -> Setting:
+def setting_of(kafka: RealKafka, folder: Path) -> Setting:
+    """Return where a run takes place: a new topic and a new group of the same name.
+
+    Args:
+        kafka: the brokers.
+        folder: for event logs.
+    """
     name = f"demo-{secrets.token_hex(4)}"
     return Setting(bootstrap=kafka.bootstrap, topic=name, group=name, folder=folder)
 
