@@ -75,6 +75,16 @@ def test_a_partition_without_an_owner_counts_until_the_end_of_the_span() -> None
     assert found.unowned_ms == 2500
 
 
+def test_a_look_at_the_logs_after_the_last_owner_is_gone_makes_no_span_longer() -> None:
+    tables = told()
+    late = [{**row, "ts": row["ts"] + 10_000_000} for row in tables["lag"]]
+    assert late
+    lasting = report("g", tables | {"lag": late})
+    assert lasting.span[1] == late[0]["ts"] + 1
+    ended = [{**row, "to_ts": row["to_ts"] or row["from_ts"] + 5} for row in tables["ownership"]]
+    assert report("g", tables | {"lag": late, "ownership": ended}).span[1] < late[0]["ts"]
+
+
 def test_of_another_span_nothing_is_told() -> None:
     tables = told()
     last = max(row["ts"] for row in tables["rebalance"])

@@ -108,10 +108,13 @@ def _lags(found: Report) -> Iterator[str]:
         records.setdefault(place(row), []).append((row["ts"], row["lag"]))
         if row["lag_s"] is not None:
             seconds.setdefault(place(row), []).append((row["ts"], row["lag_s"]))
-    if records:
-        yield drawing.section("Lag in records", drawing.lines(records, found.span))
-    if seconds:
-        yield drawing.section("Lag in seconds", drawing.lines(seconds, found.span))
+    for title, series in (("Lag in records", records), ("Lag in seconds", seconds)):
+        if any(len(points) > 1 for points in series.values()):
+            yield drawing.section(title, drawing.lines(series, found.span))
+    if records and not any(len(points) > 1 for points in records.values()):
+        most = max(points[-1][1] for points in records.values())
+        text = f"{most:,.0f} records at most, at the one moment when the logs were asked"
+        yield drawing.section("Lag", drawing.words(text))
 
 
 def _unowned(found: Report) -> Iterator[str]:

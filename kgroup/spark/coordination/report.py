@@ -175,8 +175,12 @@ def _end(row: Row) -> int | None:
 
 
 def _span(rows: Mapping[str, Sequence[Row]], first: int | None, end: int | None) -> tuple[int, int]:
-    # A status stands for the last moment that was looked at; it makes no span longer.
-    those = [row for name, each in rows.items() if name != d.STATUS.name for row in each]
+    # A status stands for the last moment that was looked at; it makes no span longer. Nor does a
+    # look at the logs after the last owner has gone.
+    lasts = any(row["to_ts"] is None for row in rows[d.OWNERSHIP.name])
+    left_out = {d.STATUS.name} if lasts else {d.STATUS.name, d.LAG.name}
+    those = [row for name, each in rows.items() if name not in left_out for row in each]
+    those = those or rows[d.LAG.name]
     begins = min(map(_begin, those), default=0)
     ends = max((_or(_end(row), _begin(row)) for row in those), default=0) + 1
     return _or(first, begins), max(_or(end, ends), _or(first, begins) + 1)
