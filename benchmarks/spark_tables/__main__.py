@@ -20,10 +20,10 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import compute, parquet
 
-from benchmarks.machine import environment
 from benchmarks.spark_source.session import Session, folder
 from benchmarks.spark_tables.making import commits, day
 from kgroup.audit import audit
+from kgroup.bench.machine import environment
 from kgroup.spark.audit.fleet import Fleet
 from kgroup.spark.audit.judge import Law
 from kgroup.spark.coordination import tables as t

@@ -180,9 +180,9 @@ def _span(rows: Mapping[str, Sequence[Row]], first: int | None, end: int | None)
     lasts = any(row["to_ts"] is None for row in rows[d.OWNERSHIP.name])
     left_out = {d.STATUS.name} if lasts else {d.STATUS.name, d.LAG.name}
     those = [row for name, each in rows.items() if name not in left_out for row in each]
-    those = those or rows[d.LAG.name]
-    begins = min(map(_begin, those), default=0)
-    ends = max((_or(_end(row), _begin(row)) for row in those), default=0) + 1
+    said = those or list(rows[d.LAG.name])
+    begins = min(map(_begin, said), default=0)
+    ends = max((_or(_end(row), _begin(row)) for row in said), default=0) + 1
     return _or(first, begins), max(_or(end, ends), _or(first, begins) + 1)
 
 
