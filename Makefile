@@ -23,9 +23,7 @@ DEV_READY := $(VENV)/.dev-ready
 BENCH_READY := $(VENV)/.bench-ready
 SPARK_READY := $(VENV)/.spark-ready
 
-.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix search dropin differential test-aiokafka bench bench-groups lint format docs lock clean
-.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix spark-sieve search dropin differential test-aiokafka bench lint format docs lock clean
-.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix spark-demo spark-sieve search dropin differential test-aiokafka bench lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix search dropin differential test-aiokafka bench bench-groups lint format docs lock clean spark-sieve spark-demo
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
