@@ -16,7 +16,7 @@ IDENTITY = (
                 "        _E.FENCED_INSTANCE_ID: _R.FENCE,\n"
                 "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
                 "    },\n"
-                "    ApiKey.OFFSET_COMMIT: {\n",
+                "    ApiKey.CONSUMER_GROUP_HEARTBEAT: {\n",
                 "        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,\n"
                 "        _E.REBALANCE_IN_PROGRESS: _R.LOSE_MEMBER,\n"
                 "        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,\n"
@@ -24,7 +24,7 @@ IDENTITY = (
                 "        _E.FENCED_INSTANCE_ID: _R.FENCE,\n"
                 "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
                 "    },\n"
-                "    ApiKey.OFFSET_COMMIT: {\n",
+                "    ApiKey.CONSUMER_GROUP_HEARTBEAT: {\n",
             ),
         ),
         rule="S9",
