@@ -84,8 +84,10 @@ def _child(order: dict[str, Any]) -> list[str]:
         input=json.dumps(order),
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    if ran.returncode:
+        raise RuntimeError(f"a child process failed: {ran.stderr.strip()[-2000:]}")
     return ran.stdout.splitlines()
 
 
