@@ -1,6 +1,6 @@
 """What a death at each line repeats and loses, in each semantics: a real process, a real broker.
 
-Each test runs on both async backends at a time. The process that comes after has the same
+Long runs are on both async backends at a time. The process that comes after has the same
 `group_instance_id`, as after a restart, so nobody waits for a session to end.
 """
 
@@ -70,29 +70,29 @@ def in_sqlite(folder: Path) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize(
-    "death",
-    [
-        pytest.param(
-            death,
-            id=str(death),
-            marks=() if (death.name, death.line) in SHORT else pytest.mark.faults,
-        )
-        for death in DEATHS
-    ],
-)
+def cases() -> Iterator[Any]:
+    """Yield each death on both async backends at a time, a short one on each for itself."""
+    backends = ("asyncio", "trio")
+    for death in DEATHS:
+        if (death.name, death.line) in SHORT:
+            yield from (pytest.param(death, [each], id=f"{death}-{each}") for each in backends)
+        else:
+            yield pytest.param(death, backends, id=str(death), marks=pytest.mark.faults)
+
+
+@pytest.mark.parametrize(("death", "backends"), [*cases()])
 async def test_a_death_repeats_and_loses_what_the_page_says(
-    kafka: RealKafka, tmp_path: Path, death: Death
+    kafka: RealKafka, tmp_path: Path, death: Death, backends: Sequence[str]
 ) -> None:
     async def on(runs_on: str) -> None:
         one, two = await two_lives(kafka, tmp_path / runs_on, runs_on, death)
         stored = in_sqlite(tmp_path / runs_on) if "store" in death.name else None
         check(death, one, two, stored)
 
-    for runs_on in ("asyncio", "trio"):
+    for runs_on in backends:
         (tmp_path / runs_on).mkdir()
     async with anyio.create_task_group() as tasks:
-        for runs_on in ("asyncio", "trio"):
+        for runs_on in backends:
             tasks.start_soon(on, runs_on)
 
 

@@ -71,6 +71,7 @@ async def all_committed(kafka: RealKafka, group: str, count: int = RECORDS) -> N
 # -- zombies ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.faults
 async def test_a_process_that_was_frozen_writes_nothing_when_it_wakes(
     kafka: RealKafka, tmp_path: Path, anyio_backend_name: str
 ) -> None:
@@ -93,6 +94,7 @@ async def test_a_process_that_was_frozen_writes_nothing_when_it_wakes(
     assert bills(tmp_path) == list(range(RECORDS))
 
 
+@pytest.mark.faults
 async def test_the_older_of_two_twins_writes_nothing_more(
     kafka: RealKafka, tmp_path: Path, anyio_backend_name: str
 ) -> None:
@@ -193,6 +195,7 @@ def values(ground: Ground, *offsets: int, partition: int = 0) -> set[bytes]:
     return {f"{ground.topic}-{partition}@{offset}".encode() for offset in offsets}
 
 
+@pytest.mark.faults
 async def test_wait_holds_up_only_its_partition(kafka: RealKafka) -> None:
     ground, group = await lay_ground(kafka, 2), fresh("group")
     await ground.fill(5)
@@ -206,6 +209,7 @@ async def test_wait_holds_up_only_its_partition(kafka: RealKafka) -> None:
     assert len(set(failing.done)) == 10
 
 
+@pytest.mark.faults
 async def test_evict_gives_everything_to_others(kafka: RealKafka) -> None:
     ground, group = await lay_ground(kafka, 1), fresh("group")
     await ground.fill(5)
