@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any, Final
 
+from kgroup.bench.cells import EVENTS
 from kgroup.bench.figures import UNITS
 from kgroup.bench.result import series
 from kgroup.bench.statistics import Difference, Verdict, difference
@@ -83,7 +84,7 @@ def two_results(one: Document, other: Document) -> list[Row]:
 
 
 def two_clients(document: Document, ours: str, theirs: str) -> list[Row]:
-    """Return how each cell of a client compares with every other client's of the same job and data.
+    """Return how each cell of a client compares with another's of one job, data and assignor.
 
     Args:
         document: results of one run, in which the two took turns.
@@ -116,7 +117,10 @@ def _rows(cell: Document, other: Document, *members: int) -> Iterator[Row]:
 
 
 def _place(cell: Document) -> tuple[object, ...]:
-    return cell["job"], cell["data"], cell["loop"] or "asyncio", cell["pure"], cell.get("size")
+    # Partitions that move by another assignor are another thing, not a faster or slower one.
+    assignor = cell["level"] if cell["job"] in {*EVENTS, "assign"} else ""
+    loop = cell["loop"] or "asyncio"
+    return cell["job"], cell["data"], loop, cell["pure"], cell.get("size"), assignor
 
 
 def _members(document: Document) -> int:

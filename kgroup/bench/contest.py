@@ -203,8 +203,9 @@ class Contest:
             size = group_size(entry.cell, self._plan)
             measures = {"value_bytes": entry.cell.data.value_bytes, "members": size.members}
             of_sample(entry.cell.job, answer.sample, measures)
-        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             entry.status, entry.reason = "failed", f"its result cannot be used: {error!r}"
+            entry.samples.clear()
             return
         if found:
             entry.status, entry.reason = "wrong", found

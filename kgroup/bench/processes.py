@@ -203,10 +203,12 @@ def work(
 def _started(
     command: Sequence[str], environ: Mapping[str, str], errors: IO[bytes]
 ) -> subprocess.Popen[bytes]:
-    own = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
+    # Somebody's own adapter is started where they are, with what they have set.
+    ours = sys.executable in command
+    own = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""} if ours else {}
     return subprocess.Popen(
         command,
-        cwd=ROOT,
+        cwd=ROOT if ours else None,
         env={**os.environ, **own, **environ},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

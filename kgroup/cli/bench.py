@@ -244,12 +244,15 @@ def report(asked: Reporting) -> None:
 
 def guard(asked: Guarding) -> None:
     """Say whether kgroup, beside aiokafka, has become worse; exit code 1 if it has."""
+    then = {} if asked.write else read_ratios(asked.against)
     document = read(asked.result) if asked.result else _guarding()
     now = ratios(document)
+    if not document.get("complete", True) or not now:
+        raise ConfigError("result", document.get("scenario"), "a whole run, of aiokafka too")
     if asked.write:
         asked.against.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
         return
-    found = guarded(now, read_ratios(asked.against), asked.tolerance)
+    found = guarded(now, then, asked.tolerance)
     worse = [each for each in found if each.worse]
     if asked.as_json:
         told = [{"name": each.name, "now": each.now, "then": each.then, "worse": each.worse}

@@ -44,7 +44,7 @@ def show(document: Mapping[str, Any]) -> None:
     for table in tables(document):
         print_whole(table)
         print()
-    if document["rough"]:
+    if document.get("rough"):
         screen().print("rough: fewer than five runs of each cell", style="yellow")
 
 

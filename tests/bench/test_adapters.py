@@ -120,6 +120,16 @@ def test_a_process_ends_when_its_standard_input_does():
     assert done.returncode == 1, done.stderr
 
 
+def test_a_command_of_ones_own_is_started_where_one_is(tmp_path, monkeypatch):
+    script = tmp_path / "mine"
+    script.write_text('#!/bin/sh\necho "{\\"absent\\": \\"$PYTHONPATH\\"}"\n', encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "as it was")
+    answer = work(["./mine"], {}, 60.0, {})
+    assert (answer.status, answer.reason) == ("absent", "as it was")
+
+
 def test_a_process_that_is_closed_is_gone():
     talk = Talk(["sleep", "60"], {})
     talk.close()

@@ -5,7 +5,7 @@ import pytest
 from kgroup.bench.compare import check_machines, two_clients, two_results
 from kgroup.bench.guard import guarded, ratios, read_ratios
 from kgroup.errors import ArgumentError, ConfigError
-from tests.bench.stage import FAST, SLOW, counted_sample, document, entry, two
+from tests.bench.stage import FAST, SLOW, counted_sample, document, entry, join_sample, two
 
 
 def cpu(rows):
@@ -31,6 +31,17 @@ def test_three_runs_show_no_difference():
 
 def test_a_client_that_is_absent_is_compared_with_nothing():
     assert two_clients(two(), "kgroup", "java") == []
+
+
+def test_groups_are_compared_where_they_have_one_assignor():
+    def rows(theirs):
+        cells = ((client, level, [join_sample(wait, 0.01) for wait in FAST])
+                 for client, level in (("kgroup", "range"), ("aiokafka", theirs)))  # fmt: skip
+        return two_clients(document(*(entry(*cell, job="join") for cell in cells)),
+                           "kgroup", "aiokafka")  # fmt: skip
+
+    assert rows("range")
+    assert rows("roundrobin") == []
 
 
 def test_a_cell_is_compared_with_the_cell_of_its_name():

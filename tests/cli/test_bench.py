@@ -70,6 +70,14 @@ def test_the_guard_passes_the_ratios_it_wrote_and_fails_a_loss(results, tmp_path
     assert "WORSE" in out
 
 
+def test_the_guard_refuses_a_run_that_was_interrupted(results, tmp_path, capsys):
+    document = json.loads(results["fast"].read_text(encoding="utf-8"))
+    results["fast"].write_text(json.dumps({**document, "complete": False}), encoding="utf-8")
+    words = ["bench", "guard", tmp_path / "ratios.json", "--result", results["fast"], "--write"]
+    assert "a whole run" in said(words, capsys, 2).err
+    assert not (tmp_path / "ratios.json").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "way_out"),
     [
@@ -79,7 +87,7 @@ def test_the_guard_passes_the_ratios_it_wrote_and_fails_a_loss(results, tmp_path
         (["run", "consume", "--adapter", "mine"], "NAME=COMMAND"),
         (["run", "consume", "--brokers", "2"], "1 or 3"),
         (["report", "nowhere.json"], "bench run"),
-        (["guard", "nowhere.json", "--result", "nowhere.json"], "bench run"),
+        (["guard", "nowhere.json", "--result", "nowhere.json"], "guard --write"),
     ],
 )
 def test_a_wrong_use_names_the_way_out_before_anything_starts(words, way_out, capsys):

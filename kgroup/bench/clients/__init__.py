@@ -11,7 +11,7 @@ The job::
 
     {"job": "read", "level": "records", "loop": "asyncio", "bootstrap": "127.0.0.1:9092",
      "topic": "plain", "group": "g1", "records": 4000000, "proof": false, "passes": 1}
-    {"job": "commit", ..., "commits": 1500}
+    {"job": "commit", ..., "warm_up": 200, "commits": 1500}
     {"job": "members", ..., "members": 100, "partitions": 200, "idle_s": 15}
     {"job": "assign", "level": "sticky", "members": 100, "partitions": 1000}
     {"job": "claim", ..., "claims": 20, "log": "claims"}
@@ -34,7 +34,7 @@ With `"profile": true` in a job its result has `"profile": [{"function": ..., "c
   result is `{"passes": [{"began": mark, "first_at": ..., "first_records": ...,
   "ended": mark, "seen": sums}, ...], "rss_bytes": ...}`, where `first_records` were handed out
   together at `first_at`, a mark is `{"at": ..., "cpu_s": ...}` and the sums are `records`,
-  `offset_sum`, `value_bytes` and `crc_sum`. The last is 0 unless the job asks for `proof`:
+  `offset_sum`, `value_bytes` and `crc_sum`. The last is null unless the job asks for `proof`:
   then the CRC-32 of every value is added up too, and the time of that run counts for nothing.
 - A `commit` reads one record, commits it, waits, and does so again. Its result is
   `{"commits": ..., "committed": ..., "cpu_s": ..., "wall_s": ..., "p50_s": ..., "p99_s": ...,

@@ -68,7 +68,11 @@ class Confluent:
             if slow:
                 consumer.subscribe([job["topic"]], on_revoke=lambda *_: time.sleep(slow))
             while not told.over.is_set():
-                messages = [each for each in consumer.consume(BATCH, POLL) if not each.error()]
+                first = consumer.poll(POLL)  # `consume` would wait until there are as many as asked
+                rest = consumer.consume(BATCH - 1, 0) if first is not None else []
+                messages = [
+                    each for each in (first, *rest) if each is not None and not each.error()
+                ]
                 told.took((each.partition(), each.offset(), each.value()) for each in messages)
 
     @contextmanager
