@@ -142,6 +142,10 @@ class _Topics(NamedTuple):
 
     partitions: int
 
+    def topics(self) -> set[str]:
+        """Return the names of all topics."""
+        return {TOPIC}
+
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Return the numbers of its partitions."""
         return {*range(self.partitions)} if topic == TOPIC else None

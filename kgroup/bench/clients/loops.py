@@ -12,12 +12,12 @@ Run = Callable[[Callable[[], Awaitable[Any]]], Any]
 
 
 def load(loop: str) -> Run:
-    """Import a loop, and return what runs an async function on it.
+    """Import a loop, and return what runs an async function on it; asyncio where none is named.
 
     Raises:
         ImportError: it is not installed.
     """
-    module: Any = importlib.import_module(loop)
+    module: Any = importlib.import_module(loop or "asyncio")
     if loop == "trio":
         run: Run = module.run
         return run

@@ -69,6 +69,8 @@ ROWS: list[tuple[Exception, type[Exception], str]] = [
     (ours.BrokerError("Fetch", CODE.INVALID_TOPIC_EXCEPTION), theirs.InvalidTopicError, "Fetch"),
     (ours.BrokerError("Fetch", CODE.FENCED_LEADER_EPOCH), theirs.UnknownError, "(74)"),
     (ours.ClosedError("the consumer is closed"), theirs.ConsumerStoppedError, "closed"),
+    (ours.FencedWriteError(A, 1, 2), theirs.KafkaError, "owner 2"),
+    (ours.LockLostError("zone", 1, 2), theirs.KafkaError, "grant 2"),
     (
         commit((REFUSED, CODE.ILLEGAL_GENERATION)),
         theirs.CommitFailedError,
