@@ -17,7 +17,7 @@ from tests.real.members import FAST
 
 pytestmark = [pytest.mark.real, pytest.mark.faults]
 
-PATIENCE = 180.0
+PATIENCE = 90.0
 SESSION = 120.0
 """Seconds; long, for on a busy machine a process may take a minute to begin."""
 
