@@ -8,11 +8,10 @@ import asyncio
 import time
 from importlib import import_module
 from typing import Any
-from zlib import crc32
 
 from kgroup.bench.clients.following import POLL, Following, strategy
 from kgroup.bench.clients.loops import load
-from kgroup.bench.clients.measuring import Commits, Pass
+from kgroup.bench.clients.measuring import Commits, Pass, read_each
 
 Job = dict[str, Any]
 
@@ -34,7 +33,7 @@ class AiokafkaLike:
 
     def read(self, job: Job, run: Pass) -> None:
         """Read the topic to its end."""
-        level = {"getmany": _getmany, "async for": _each}[job["level"]]
+        level = {"getmany": _getmany, "async for": read_each}[job["level"]]
 
         async def main() -> None:
             async with self._consumer(job, run.group) as consumer:
@@ -138,19 +137,3 @@ async def _getmany(consumer: Any, run: Pass, expected: int) -> None:  # noqa: AN
             run.arrived(sum(map(len, batches.values())))
         for records in batches.values():
             tally.add_records(records)
-
-
-async def _each(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
-    proof = run.tally.proof
-    records = offsets = size = crc = 0
-    async for record in consumer:
-        if not records:
-            run.arrived(1)
-        records += 1
-        offsets += record.offset
-        size += len(record.value)
-        if proof:
-            crc += crc32(record.value)
-        if records == expected:
-            break
-    run.tally.add(records, offsets, size, crc)

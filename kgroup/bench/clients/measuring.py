@@ -8,6 +8,7 @@ import resource
 import time
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from kgroup.bench.clients.tally import Tally
 
@@ -114,3 +115,26 @@ class Commits:
             "p99_s": times[len(times) * 99 // 100],
             "max_s": times[-1],
         }
+
+
+async def read_each(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
+    """Read record by record from a consumer that is iterated over asynchronously.
+
+    Args:
+        consumer: of a client; its records have `offset` and `value`.
+        run: what is measured.
+        expected: records until it ends.
+    """
+    proof = run.tally.proof
+    records = offsets = size = crc = 0
+    async for record in consumer:
+        if not records:
+            run.arrived(1)
+        records += 1
+        offsets += record.offset
+        size += len(record.value)
+        if proof:
+            crc += crc32(record.value)
+        if records == expected:
+            break
+    run.tally.add(records, offsets, size, crc)

@@ -7,13 +7,12 @@ Never: uses what is not public.
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
-from zlib import crc32
 
 import anyio
 
 from kgroup.bench.clients.following import POLL, Following
 from kgroup.bench.clients.loops import load
-from kgroup.bench.clients.measuring import Commits, Pass
+from kgroup.bench.clients.measuring import Commits, Pass, read_each
 
 Job = dict[str, Any]
 
@@ -189,27 +188,11 @@ async def _getmany(consumer: Any, run: Pass, expected: int) -> None:  # noqa: AN
             tally.add_records(batch)
 
 
-async def _each(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
-    proof = run.tally.proof
-    records = offsets = size = crc = 0
-    async for record in consumer:
-        if not records:
-            run.arrived(1)
-        records += 1
-        offsets += record.offset
-        size += len(record.value)
-        if proof:
-            crc += crc32(record.value)
-        if records == expected:
-            break
-    run.tally.add(records, offsets, size, crc)
-
-
 LEVELS: dict[str, Callable[[Any, Pass, int], Awaitable[None]]] = {
     "columns": _columns,
     "arrow": _arrow,
     "values": _values,
     "records": _records,
     "getmany": _getmany,
-    "async for": _each,
+    "async for": read_each,
 }
