@@ -44,11 +44,8 @@ test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio 
 	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search and not spark" -k "not trio" \
 		--hypothesis-profile fast --ignore=tests/house --ignore=tests/real $(ARGS)
 
-# What takes long in processes of its own runs on asyncio here; ARGS="-k trio" has the other half.
-ONCE := not (trio and (test_deaths or test_supervised or test_contracts_consumer_group or test_consumer_protocol_faults))
-
 test-faults: $(DEV_READY) ## run long deaths, storms, migrations, and all further combinations (25 minutes)
-	@$(PYTEST) --dist loadscope -m "faults and not spark" -k "$(ONCE)" tests $(ARGS)
+	@$(PYTEST) --dist loadscope -m "faults and not spark" tests $(ARGS)
 
 search: $(DEV_READY) ## search for bugs: a fixed share (6 minutes); ARGS="simulate --schedules 10000"
 	@$(if $(ARGS),$(BIN)/python -m tests.search $(ARGS),$(PYTEST) --dist worksteal -m "search and not faults" tests)
