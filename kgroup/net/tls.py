@@ -36,6 +36,12 @@ _HINTS: Final = {
 _UNTRUSTED: Final = frozenset({2, 18, 19, 20, 21})
 """OpenSSL's numbers for certificates of authorities that are not known here."""
 
+_HUNG_UP: Final = (
+    ssl.SSLZeroReturnError,  # what Python 3.11.2 says of an end in the handshake
+    anyio.EndOfStream,
+    anyio.BrokenResourceError,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
@@ -109,14 +115,14 @@ def dial_tls(dial: Dial, context: ssl.SSLContext) -> Dial:
                 ssl_context=context,
                 standard_compatible=False,
             )
-        except ssl.SSLError as error:
-            await anyio.aclose_forcefully(stream)
-            raise tls_failure(error, host, port) from error
-        except (anyio.EndOfStream, anyio.BrokenResourceError) as error:
+        except _HUNG_UP as error:
             await anyio.aclose_forcefully(stream)
             hint = "is this the port of an SSL listener?"
             reason = f"TLS: the broker closed the connection during the handshake; {hint}"
             raise ConnectionLostError(_address(host, port), reason) from error
+        except ssl.SSLError as error:
+            await anyio.aclose_forcefully(stream)
+            raise tls_failure(error, host, port) from error
         except ValueError as error:
             # A name that cannot stand in a certificate; a broker may advertise anything.
             await anyio.aclose_forcefully(stream)
