@@ -114,13 +114,13 @@ NAMED = (
                 "        _E.FENCED_INSTANCE_ID: _R.FENCE,\n"
                 "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
                 "    },\n"
-                "    ApiKey.OFFSET_COMMIT: {\n",
+                "    ApiKey.CONSUMER_GROUP_HEARTBEAT: {\n",
                 "        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,\n"
                 "        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,\n"
                 "        _E.FENCED_INSTANCE_ID: _R.LOSE_MEMBER,\n"
                 "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
                 "    },\n"
-                "    ApiKey.OFFSET_COMMIT: {\n",
+                "    ApiKey.CONSUMER_GROUP_HEARTBEAT: {\n",
             ),
         ),
     ),
