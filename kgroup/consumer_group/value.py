@@ -232,20 +232,24 @@ class ConsumerGroupMember:
     def takeable(self) -> dict[TopicPartition, bytes]:
         """Return what may be owned and is asked for, as far as its topics have names."""
         found: dict[TopicPartition, bytes] = {}
+        names = self._names()
         for topic_id, number in self.assigned.target:
-            name = self.names.get(topic_id)
+            name = names.get(topic_id)
             if name is not None and self.wishes.takes(name):
                 found[TopicPartition(name, number)] = topic_id
         return found
 
     def unnamed(self) -> frozenset[bytes]:
-        """Return the assigned topics whose names are not known; what is owned has one."""
-        taken = frozenset(self.assigned.taken.values())
-        return frozenset(
-            topic_id
-            for topic_id, _ in self.assigned.target
-            if topic_id not in self.names and topic_id not in taken
-        )
+        """Return the assigned topics whose names are not known."""
+        return frozenset(topic_id for topic_id, _ in self.assigned.target) - self._names().keys()
+
+    def _names(self) -> dict[bytes, str]:
+        """Return the names of topics; one of which something is owned has one.
+
+        1. u-0 is owned; 2. brokers do not tell of u for a moment; 3. u-2 is assigned.
+        """
+        owned = {topic_id: claim.tp.topic for claim, topic_id in self.assigned.taken.items()}
+        return owned | dict(self.names)
 
     def giving_up(self) -> tuple[Claim, ...]:
         """Return what is being given up at present."""

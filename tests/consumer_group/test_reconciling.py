@@ -176,6 +176,14 @@ def test_a_topic_whose_name_metadata_forgets_is_kept_while_it_is_assigned() -> N
     assert member.member.giving_up() == ()
 
 
+def test_more_of_a_topic_whose_name_metadata_forgets_is_taken_while_some_of_it_is_owned() -> None:
+    member = Driven().join("t-0")
+    member.on(TopicsNamed({}))
+    member.due_beat()
+    member.answer(2, "t-0", "t-1")
+    assert member.owned() == partitions("t-0", "t-1")
+
+
 def test_a_stale_epoch_of_a_commit_has_a_heartbeat_sent_at_once_and_loses_nothing() -> None:
     member = Driven().join("t-0")
     generation = member.member.identity.generation
