@@ -33,19 +33,20 @@ venv: $(DEV_READY) ## build .venv from the lock, once
 demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="--seconds 30"
 	@$(BIN)/python -m kgroup.cli demo $(ARGS)
 
-# Each test belongs to one command: tests/combinations.py says how. All tests on real brokers share
-# one process and its clusters, and mostly wait; two more run what needs no broker meanwhile.
+# Each test belongs to one command: tests/combinations.py says how. Tests on real brokers come first,
+# share two processes and their clusters, and mostly wait; two more run what needs no broker.
 PYTEST := $(TESTING) -m pytest -q -n 3
+DEALT := -n 4 --dist loadscope --no-loadscope-reorder
 
 test: $(DEV_READY) ## run what a contributor needs, on real brokers too (12 minutes); ARGS="-k name"
-	@$(PYTEST) --dist loadscope -m "not faults and not search and not spark" --ignore=tests/house $(ARGS)
+	@$(PYTEST) $(DEALT) -m "not faults and not search and not spark" --ignore=tests/house $(ARGS)
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio (under a minute)
 	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search and not spark" -k "not trio" \
 		--hypothesis-profile fast --ignore=tests/house --ignore=tests/real $(ARGS)
 
 test-faults: $(DEV_READY) ## run long deaths, storms, migrations, and all further combinations (25 minutes)
-	@$(PYTEST) --dist loadscope -m "faults and not spark" tests $(ARGS)
+	@$(PYTEST) $(DEALT) -m "faults and not spark" tests $(ARGS)
 
 search: $(DEV_READY) ## search for bugs: a fixed share (6 minutes); ARGS="simulate --schedules 10000"
 	@$(if $(ARGS),$(BIN)/python -m tests.search $(ARGS),$(PYTEST) --dist worksteal -m "search and not faults" tests)

@@ -4,8 +4,9 @@ Decides: most tests of a consumer run on two async backends, and those on real b
 versions of Kafka. In `make test` each runs in one combination, chosen by its name, so that the
 choice never moves; the other combinations are marked `faults`. Together both commands run every
 combination of every test.
-All tests on real brokers stay in one process: there is one cluster at a time. Tests of the searches
-are marked `search` by their folder, and run there in all combinations.
+Tests on real brokers are dealt to two processes, each with its own clusters: they mostly wait, and
+a cluster takes longer to start than most tests on it. Tests of the searches are marked `search` by
+their folder, and run there in all combinations.
 Never: leaves a combination out of both commands.
 """
 
@@ -21,6 +22,8 @@ _VERSIONS: Final = ("3.9.1", "4.3.1")
 _SEARCHES: Final = "tests/search/"
 _REAL: Final = "tests/real/"
 _RERUNS: Final = 2
+_WITH_CLUSTERS: Final = 2
+"""Processes that run tests on real brokers."""
 
 
 def chosen(name: str, count: int) -> int:
@@ -60,16 +63,18 @@ def mark_searches(items: Iterable[pytest.Item]) -> None:
 
 
 def first_on_real_brokers(items: list[pytest.Item]) -> None:
-    """Put all tests on real brokers first: one process has them, and they take longest."""
+    """Put all tests on real brokers first: few processes have them, and they take longest."""
     items.sort(key=lambda item: item.get_closest_marker("real") is None)
 
 
-class OneCluster(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
-    """Gives each file to one process, and all files of tests on real brokers to the same one."""
+class FewClusters(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
+    """Gives each file to one process; all those of tests on real brokers to the same two."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
-        return _REAL if path.startswith(_REAL) or path.endswith("test_real.py") else path
+        if not (path.startswith(_REAL) or path.endswith("test_real.py")):
+            return path
+        return f"{_REAL}{crc32(path.encode()) % _WITH_CLUSTERS}"
 
 
 def _split(item: pytest.Item) -> tuple[str, tuple[str, ...]]:

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import settings
 
 from tests.combinations import (
-    OneCluster,
+    FewClusters,
     first_on_real_brokers,
     mark_combinations,
     mark_searches,
@@ -93,8 +93,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneCluster | None:
-    return OneCluster(config, log) if config.getvalue("dist") == "loadscope" else None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FewClusters | None:
+    return FewClusters(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
