@@ -145,3 +145,4 @@ class StateCause(StrEnum):
     LEASE_EXPIRED = "lease expired"
     POLL_EXPIRED = "poll interval over"
     CLOSE_LIMIT = "close limit"
+    RELEASE_LIMIT = "release limit"

@@ -162,6 +162,16 @@ def assignment_unreadable(cause: str) -> bool:
 
 
 @_excuse(
+    "S4",
+    "A member unsubscribes, and `on_revoked` does not return within the rebalance time-out.",
+    "It leaves the group all the same, so that its partitions are not nobody's for ever.",
+    "It subscribes again, and joins while `on_revoked` still runs.",
+)
+def listener_not_awaited(cause: str) -> bool:
+    return cause == StateCause.RELEASE_LIMIT
+
+
+@_excuse(
     "T2",
     "A heartbeat is on its way.",
     "The member is removed, and joins anew, without an id.",

@@ -37,7 +37,7 @@ class _Life:
         protocol: eager or cooperative, None while not known.
         lost: the loss after which no generation was entered, None otherwise.
         answered: the member is in a generation again, or still, since the loss.
-        ended: claims that are lost, of which the listener may not have heard yet.
+        ended: claims that are over, of which the listener may not have heard yet.
     """
 
     protocol: RebalanceProtocol | None = None
@@ -82,6 +82,8 @@ class JoinClaims:
                 life.lost, life.answered = entry, False
             case StateChanged(cause=cause):
                 life.answered |= excuses.assignment_unreadable(cause)
+                if excuses.listener_not_awaited(cause):
+                    life.ended.update(each.claim for each in self._periods.held(entry.source))
             case MemberStarted(protocol=protocol):
                 life.protocol = protocol
             case JoinIssued() as event:

@@ -3,7 +3,9 @@ import pytest
 from kgroup.audit.oracles import judge
 from kgroup.codes import ApiKey
 from kgroup.journal import JoinIssued
-from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.journal.events import StateChanged
+from kgroup.journal.faults import StateCause
+from kgroup.types import MemberState, RebalanceProtocol, TopicPartition
 from tests.audit.histories import COOPERATIVE, EAGER, one_member, tp
 from tests.search.oracles.handover import JoinClaims
 
@@ -51,6 +53,18 @@ def test_s4_a_lost_partition_of_which_the_listener_has_not_heard_is_not_held(
         member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
     member.enter(2, 0)
     member.write(JoinIssued(member_id="m", generation_id=2, owned=(tp(0),)))
+    assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"), [(StateCause.RELEASE_LIMIT, []), (StateCause.LEAVE_ENDED, ["S4"])]
+)
+def test_s4_what_a_listener_still_revokes_when_its_time_is_over_is_not_held(
+    cause: StateCause, expected: list[str]
+) -> None:
+    history, member = one_member(0, protocol=EAGER)
+    member.write(StateChanged(MemberState.RELEASING, MemberState.LEAVING, cause))
+    member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
     assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
 
 

@@ -118,7 +118,7 @@ def test_a_failure_is_saved_as_a_schedule_that_can_be_replayed(
     found = play_all(seeds, play_toy)
     monkeypatch.setattr(command, "run_campaign", lambda *_, **__: found)
     monkeypatch.setattr(command, "play", play_toy)
-    words = ["--shrink", "1", "--json", "--out", str(tmp_path)]
+    words = ["--shrink", "60", "--json", "--out", str(tmp_path)]
     assert command.main(words) == 1
     printed = json.loads(capsys.readouterr().out)
     assert printed["broken"] == {RAISED: 1, "S2": 1}
