@@ -48,10 +48,10 @@ class Share:
 
 
 SHARES: Final = (
-    Share(Level.A, Mode.MIXED, 800),
-    Share(Level.A, Mode.EAGER, 400),
-    Share(Level.A, Mode.COOPERATIVE, 400),
-    Share(Level.A, Mode.STATIC, 400),
+    Share(Level.A, Mode.MIXED, 500),
+    Share(Level.A, Mode.EAGER, 200),
+    Share(Level.A, Mode.COOPERATIVE, 200),
+    Share(Level.A, Mode.STATIC, 200),
     Share(Level.A_BYTES, Mode.MIXED, 20),
     Share(Level.B, Mode.MIXED, 50),
     Share(Level.B, Mode.MIXED, 50, backend="trio"),
