@@ -157,7 +157,9 @@ def pytest_make_collect_report() -> Generator[None, Any, pytest.CollectReport]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in terminalreporter.stats.get("rerun", ()):
-        why = report.longreprtext.strip().splitlines()[-1:]
+        lines = report.longreprtext.strip().splitlines()
+        where = [line for line in lines if line.startswith("tests/")]
+        why = " < ".join([*lines[-1:], *reversed(where)])
         terminalreporter.write_line(f"UNSTEADY: {report.nodeid} failed and was run again: {why}")
         terminalreporter.write_line(report.longreprtext)
 

@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 
 _BURST: Final = 60.0
 """Seconds in which stalls of one kind are logged once."""
+_FRESH: Final = 4
+"""Looks that may be late before the loop counts as blocked."""
 _MOST_STALLS: Final = 1000
 """Stalls that a stream keeps for a slow reader; then the oldest are dropped."""
 
@@ -105,7 +107,7 @@ class Monitor:
         consumer: entered before it runs.
         limits: when it is red, and what a stall is.
         every: seconds between two looks.
-        clock: the consumer's, monotonic seconds.
+        clock: monotonic seconds; it tells how old a look is.
     """
 
     def __init__(
@@ -121,7 +123,7 @@ class Monitor:
         self._every = every
         self._clock = clock
         self._stalls = Stalls(self._limits.stalls)
-        self._vitals: Vitals | None = None
+        self._latest: tuple[Vitals, float] | None = None
         self._stuck: tuple[str, float] | None = None
         self._caught_up: frozenset[Claim] = frozenset()
         self._streams: list[StallStream] = []
@@ -161,14 +163,14 @@ class Monitor:
         return stream
 
     def _look(self) -> None:
-        before, vitals = self._vitals, self._consumer.vitals()
-        late = 0.0 if before is None else vitals.at - before.at - self._every
+        before, vitals = self._latest, self._consumer.vitals()
+        late = 0.0 if before is None else vitals.at - before[0].at - self._every
         for stall in self._stalls.look(vitals, late):
             self._tell(stall)
         longest = self._stalls.longest(vitals.at)
         self._stuck = None if longest is None else (str(longest[0]), vitals.at - longest[1])
         self._caught_up = self._caught(vitals)
-        self._vitals = vitals
+        self._latest = vitals, self._clock()
 
     def _caught(self, vitals: Vitals) -> frozenset[Claim]:
         """Return the claims that were nearly at the end once."""
@@ -194,10 +196,11 @@ class Monitor:
 
         What `run` has seen last is judged by the present time.
         """
-        vitals, stuck = self._vitals, self._stuck
-        if vitals is None:
+        latest, stuck = self._latest, self._stuck
+        if latest is None:
             return Health(True, False, (), ("it was not looked at yet",), {})  # noqa: FBT003
-        now = self._clock()
+        vitals, looked_at = latest
+        now = vitals.at + self._clock() - looked_at
         causes = tuple(self._causes(vitals, stuck, now))
         waits = causes or tuple(self._waits(vitals))
         return Health(not causes, not waits, causes, waits, self._numbers(vitals, stuck, now))
@@ -208,7 +211,7 @@ class Monitor:
             found.append(f"it has failed: {type(vitals.failure).__name__}: {vitals.failure}")
         elif vitals.closed:
             return ["it is closed"]
-        if not vitals.membership.claims:
+        if not vitals.membership.claims and now - vitals.at <= _FRESH * self._every:
             return found  # what it does not have it cannot hold up
         unread = _unread(vitals, now)
         if limits.poll is not None and unread is not None and vitals.poll_interval is not None:
@@ -296,8 +299,12 @@ def _left(vitals: Vitals, now: float) -> float | None:
     """Return the seconds until the membership ends, None without any, or when nobody can tell.
 
     While the loop is blocked, isolated heartbeats go on, and the latest look knows nothing of them.
+    1. A look finds no partitions; 2. the member gets some, and the first record blocks the loop:
+    what it may have since ends with a lease that is no younger than the look.
     """
-    until = vitals.pulse.until
+    until, lease = vitals.pulse.until, vitals.pulse.lease
+    if until is None and lease is not None:
+        until = vitals.at + lease
     if until is None:
         return None
     return until - (vitals.at if vitals.isolated else now)

@@ -63,8 +63,9 @@ async def looked_at(
     vitals: Vitals, limits: Limits | None = None, *, now: float | None = None
 ) -> AsyncIterator[Monitor]:
     """Have a monitor that has looked once, and is asked at an instant."""
-    at = vitals.at if now is None else now
-    async with Monitor(Patient(vitals), limits, clock=lambda: at).running() as monitor:
+    age = 0.0
+    async with Monitor(Patient(vitals), limits, clock=lambda: age).running() as monitor:
+        age = 0.0 if now is None else now - vitals.at
         yield monitor
 
 
@@ -105,9 +106,24 @@ async def test_a_blocked_loop_with_isolated_heartbeats_has_until_the_poll_interv
 
 
 async def test_a_member_that_has_nothing_holds_nothing_up() -> None:
-    idle = replace(SOUND, membership=replace(MEMBER, claims=()), parts=(), pulse=Pulse())
-    async with looked_at(idle, now=SOUND.at + 1000) as monitor:
+    idle = replace(SOUND, membership=replace(MEMBER, claims=()), parts=(), polled_at=-900.0)
+    async with looked_at(idle, now=SOUND.at + 1) as monitor:
         assert monitor.health().live
+
+
+@pytest.mark.parametrize(
+    ("later", "isolated", "live"),
+    [(19.0, False, True), (20.0, False, False), (28.0, True, True), (30.0, True, False)],
+)
+async def test_a_loop_that_is_blocked_by_the_first_records_turns_red(
+    later: float, isolated: bool, live: bool
+) -> None:
+    """The latest look was before the member got its first partitions."""
+    pulse = replace(SOUND.pulse, until=None)
+    early = replace(SOUND, membership=replace(MEMBER, claims=()), parts=(), pulse=pulse)
+    early = replace(early, isolated=isolated)
+    async with looked_at(early, now=SOUND.at + later) as monitor:
+        assert monitor.health().live is live
 
 
 async def test_a_failure_is_red_and_named() -> None:
