@@ -18,7 +18,7 @@ PICTURES: Final = "pictures"
 """Folder beside the results, of what `python -m benchmarks.consume --pictures` draws."""
 _ORDER: Final = ("latency", "rebalance", "slow-callback", "restart", "rolling", "failover")
 _OURS: Final = "kgroup"
-_WORSE: Final = ("kgroup", "beside", "figure", "ours", "other", "ratio", "95 %")
+_WORSE: Final = ("kgroup", "beside", "figure", "ours", "other", "ratio", "interval")
 
 Document = Mapping[str, Any]
 

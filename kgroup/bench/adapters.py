@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kgroup.bench.cells import KIP848, program_of
 from kgroup.bench.processes import java_command, java_tools, python_command
 from kgroup.errors import ArgumentError
 
@@ -23,14 +24,16 @@ MODULES: Final[Mapping[str, str]] = {
     "aiokafka": "aiokafka",
     "kafka-python": "kafka",
     "confluent": "confluent_kafka",
+    f"kgroup{KIP848}": "kgroup",
+    f"confluent{KIP848}": "confluent_kafka",
 }
 """Adapter in Python -> what has to be installed."""
 PACKAGES: Final[Mapping[str, str]] = {
     "kafka": "kafka-python",
     "confluent_kafka": "confluent-kafka",
 }
-JAVA: Final = "java"
-BUILT_IN: Final = (*MODULES, JAVA)
+JAVA: Final = ("java", f"java{KIP848}")
+BUILT_IN: Final = (*MODULES, *JAVA)
 
 Command = Sequence[str] | str
 """What starts an adapter; as a text: why nothing does."""
@@ -56,7 +59,7 @@ class Adapters:
         """Return why an adapter is absent, "" when it is here; nothing is compiled for that."""
         if name in self._own:
             return ""
-        if name == JAVA:
+        if name in JAVA:
             tools = java_tools()
             return tools if isinstance(tools, str) else ""
         module = MODULES[name]
@@ -69,11 +72,11 @@ class Adapters:
         """Return what starts an adapter, or why it is absent."""
         if name in self._own:
             return self._own[name]
-        if name == JAVA:
+        if name in JAVA:
             if self._java is None:
                 self._java = java_command()
             return self._java
-        return self.absent(name) or python_command(name)
+        return self.absent(name) or python_command(program_of(name))
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse a name that no adapter has.

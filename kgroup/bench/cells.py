@@ -4,6 +4,7 @@ Decides: what each cell is called in the results; no two have one name.
 Never: holds anything that was measured.
 """
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final
 
@@ -20,23 +21,62 @@ JOBS: Final = (
     *SIZED_JOBS,
     *GROUP_JOBS,
 )
-LEVELS: Final = {
-    "kgroup": "records",
-    "drop-in aiokafka": "getmany",
-    "drop-in kafka-python": "poll",
-    "aiokafka": "getmany",
-    "kafka-python": "poll",
-    "confluent": "consume",
-    "java": "poll",
-    "marshal": "at least once",
+_READING: Final = ("read", "start", "instructions")
+_GETMANY: Final = ("getmany", "async for")
+_POLL: Final = ("poll", "iterate")
+_GUARANTEES: Final = ("at least once", "at most once")
+_READ: Final[Mapping[str, tuple[str, ...]]] = {
+    "kgroup": ("records", "values", "columns", "arrow", *_GETMANY),
+    "drop-in aiokafka": _GETMANY,
+    "drop-in kafka-python": _POLL,
+    "aiokafka": _GETMANY,
+    "kafka-python": _POLL,
+    "confluent": ("consume", "consume, tuned", "poll"),
+    "java": ("poll",),
+    "marshal": _GUARANTEES,
 }
-"""Client -> way to read when a scenario names none."""
+"""Program -> ways to read, the usual one first."""
+_COMMON: Final = ("range", "roundrobin", "sticky")
+_SHARED: Final = ("range", "roundrobin", "cooperative-sticky")
+_ASSIGNORS: Final[Mapping[str, tuple[str, ...]]] = {
+    "kgroup": (*_COMMON, "cooperative-sticky"),
+    "drop-in aiokafka": _COMMON,
+    "drop-in kafka-python": (*_COMMON, "cooperative-sticky"),
+    "aiokafka": _COMMON,
+    "kafka-python": (*_COMMON, "cooperative-sticky"),
+    "confluent": _SHARED,
+    "java": _SHARED,
+    "marshal": _GUARANTEES,
+}
+"""Program -> its assignors, the usual one first; Marshal has none, but guarantees."""
+_REMOTE: Final = ("uniform", "range")
+"""Assignors of a coordinator (KIP-848)."""
 ON_ASYNCIO: Final = frozenset({"kgroup", "drop-in aiokafka", "aiokafka", "marshal"})
 """Clients that run on an event loop."""
 ON_TRIO: Final = frozenset({"kgroup", "marshal"})
 """Those that run on trio's, too."""
-OWN_LEVELS: Final = frozenset({"marshal"})
-"""Clients that have no assignors: their levels are those of reading in a group, too."""
+KIP848: Final = "@kip848"
+"""End of the name of an adapter whose groups speak the protocol of KIP-848."""
+
+
+def program_of(client: str) -> str:
+    """Return the adapter without what it is told of protocols."""
+    return client.removesuffix(KIP848)
+
+
+def protocol_of(client: str) -> str:
+    """Return which group protocol an adapter speaks."""
+    return "consumer" if client.endswith(KIP848) else "classic"
+
+
+def levels_of(client: str, job: str) -> tuple[str, ...]:
+    """Return which levels an adapter has for a job, the usual one first; none: any will do."""
+    if job in _READING:
+        return _READ.get(program_of(client), ())
+    if job in GROUP_JOBS or job == "assign":
+        known = _ASSIGNORS.get(program_of(client), ("range",))
+        return _REMOTE if client.endswith(KIP848) else known
+    return ()
 
 
 @dataclass(frozen=True, slots=True)

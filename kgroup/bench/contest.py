@@ -10,20 +10,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from kgroup.bench.adapters import Adapters
+from kgroup.bench.asking import committed, shares, tidy
 from kgroup.bench.brokers import Brokers
-from kgroup.bench.cells import GROUP_JOBS, PLAIN, Cell, Plan
+from kgroup.bench.cells import GROUP_JOBS, PLAIN, Cell, Plan, program_of, protocol_of
 from kgroup.bench.figures import of_sample
-from kgroup.bench.filling import PARTITIONS, Topic, remove, rounded
+from kgroup.bench.filling import PARTITIONS, Topic, rounded
 from kgroup.bench.groups import Ground, GroupRun
 from kgroup.bench.judging import WARM_UP, fault, group_size, warm_up_of
 from kgroup.bench.processes import ROOT, Answer, Talk, work
-from kgroup.bench.rounds import rounds
+from kgroup.bench.rounds import commits, rounds
 from kgroup.errors import KGroupError
 from kgroup.testing.kafka import create_topic
 from kgroup.values import dataclass
@@ -31,6 +33,9 @@ from kgroup.values import dataclass
 COUNTED: Final = (20_000, 60_000)
 """Records of the two readings whose instructions are subtracted from each other."""
 MARSHAL: Final = "marshal"
+_LOOK: Final = 0.05
+_SHARE: Final = 0.8
+"""Of the time until a process is ended: a reader that still waits then tells what it has read."""
 LOG_SETTINGS: Final = {"message.timestamp.type": "LogAppendTime"}
 """Of the log of claims: its times are the broker's."""
 _IMPORTS: Final = {
@@ -144,13 +149,14 @@ class Contest:
         create_topic(self._bootstrap, self._log, 1, settings=LOG_SETTINGS)
 
     def tidy(self) -> None:
-        """Delete the topics that were made; for brokers that live on."""
-        remove(self._bootstrap, self._made)
+        """Delete the topics and groups that were made, and say what could not be."""
+        for line in tidy(self._bootstrap, self._means.prefix or "bench-", self._made):
+            self._say(f"left behind: {line}")
 
     def profile(self, cell: Cell) -> list[dict[str, Any]] | str:
         """Do the job once more under a profiler; return its rows, or why there are none."""
         if cell.job == "import":
-            words = [sys.executable, "-X", "importtime", "-c", _IMPORTS[cell.client]]
+            words = [sys.executable, "-X", "importtime", "-c", _IMPORTS[program_of(cell.client)]]
             done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
             return import_shares(done.stderr)
         # A profiler slows down what it looks at, so a quarter will do where there is one.
@@ -181,14 +187,42 @@ class Contest:
         if cell.job == "instructions":
             return self._count_instructions(cell)
         if cell.job == "import":
-            if cell.client not in _IMPORTS:
+            if program_of(cell.client) not in _IMPORTS:
                 return Answer("absent", "it is not imported by Python")
-            line = _TIMED.format(line=_IMPORTS[cell.client])
+            line = _TIMED.format(line=_IMPORTS[program_of(cell.client)])
             return self._work([sys.executable, "-c", line], {}, cell)
         job = self._job(cell, proof=proof)
+        if job["job"] == "members":
+            return self._stand(cell, job)
+        began = time.time()
         answer = self._ask(cell, job)
-        if "wall" in answer.sample.get("result", {}):
-            wall = answer.sample["result"]["wall"]
+        if cell.job == "commit" and answer.status == "result":
+            topic, group = job["topic"], job["group"]
+            answer.sample["committed"] = committed(self._bootstrap, group, topic).get(0, 0)
+            answer.sample["commits"] = commits(self._bootstrap, group, began)
+        return answer
+
+    def _stand(self, cell: Cell, job: Mapping[str, Any]) -> Answer:
+        """Have a group form and stand; ask its coordinator meanwhile who holds what."""
+        command = self._means.adapters.command(cell.client)
+        if isinstance(command, str):
+            return Answer("absent", command)
+        deadline, held = time.monotonic() + self._plan.limit_s, None
+        try:
+            talk = self._means.spawn(command, job)
+        except FileNotFoundError as error:
+            return Answer("absent", f"{error.filename}: {error.strerror}")
+        try:
+            while held is None and not talk.over and time.monotonic() < deadline:
+                time.sleep(_LOOK)
+                if any("formed" in line for line in talk.take()):
+                    held = shares(self._bootstrap, job["group"])
+            answer = talk.end(max(0.1, deadline - time.monotonic()))
+        finally:
+            talk.close()
+        answer.sample["shares"] = [[tp.partition for tp in share] for share in held or ()]
+        wall = answer.sample.get("result", {}).get("wall")
+        if wall and protocol_of(cell.client) == "classic":
             answer.sample["rounds"] = rounds(self._bootstrap, job["group"], *wall)
         return answer
 
@@ -262,6 +296,8 @@ class Contest:
             "bootstrap": self._bootstrap,
             "topic": topic.name,
             "group": f"{self._means.prefix}bench-{self._number}",
+            "protocol": protocol_of(cell.client),
+            "limit_s": self._plan.limit_s * _SHARE,
             "log": self._log,
         }
         match cell.job:

@@ -1,14 +1,17 @@
 """What a group was written and what it delivered: lost, repeated, late, and by whom.
 
 Decides: that a record counts as delivered when a member says so and proves it by the sum of its
-value; that it is late by the time from its making to its first delivery; and that a partition has
-moved when other members deliver it after an event than before. What should have come is what the
-broker holds, whatever a client says.
+value; that the time it tells must lie between the record's making and the moment it was heard; that
+a record is late by the time from its making to its first delivery; and whose a partition is after
+an event: still the same process's, that of its member started anew, or another member's. What
+should have come is what the broker holds, whatever a client says.
 Never: reads a clock; all times come with the lines, as seconds of the machine's wall clock.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
@@ -18,6 +21,29 @@ USUAL: Final = 0.25
 """Seconds that a record may wait on a busy machine though nothing has happened."""
 _MOST: Final = 100_000
 """Records that a row may be about; more were never written at once."""
+_HEARD: Final = 2.0
+"""Seconds that a line may take from a member to us on a busy machine."""
+_CLOCK: Final = 0.01
+"""Seconds by which a clock may be set back meanwhile."""
+
+
+class Fate(StrEnum):
+    """Whose a partition is after an event."""
+
+    STAY = "stay"
+    BACK = "back"
+    MOVED = "moved"
+
+
+def member_of(name: str) -> str:
+    """Return which member a process is: `m2 (2)` is m2, started anew."""
+    return name.partition(" ")[0]
+
+
+def reborn(name: str) -> str:
+    """Return what the next process of the same member is called."""
+    member, _, life = name.partition(" ")
+    return f"{member} ({int(life.strip('()') or 1) + 1})"
 
 
 class Got(NamedTuple):
@@ -48,17 +74,22 @@ class Course:
         after: members that delivered it after the event.
         wait: longest time between a record's making and its first delivery, of those that were
             made around the event or later.
+        silence: when the longest time without a new record began and ended.
     """
 
     partition: int
     before: tuple[str, ...]
     after: tuple[str, ...]
     wait: float
+    silence: tuple[float, float]
 
     @property
-    def moved(self) -> bool:
-        """Whether somebody else delivers it now."""
-        return self.before[-1:] != self.after[-1:]
+    def fate(self) -> Fate:
+        """Whose it is now; one that came back from another member has moved, too."""
+        if {*self.after} == {*self.before[-1:]}:
+            return Fate.STAY
+        same = {*map(member_of, self.after)} == {*map(member_of, self.before[-1:])}
+        return Fate.BACK if same else Fate.MOVED
 
 
 def value_of(partition: int, offset: int, size: int) -> bytes:
@@ -90,8 +121,18 @@ class Deliveries:
             for offset in range(int(first), int(first + count)):
                 self._made[int(partition), offset] = at
 
-    def got(self, member: str, at: float, rows: Iterable[Sequence[int]]) -> None:
-        """Take a line of a member: partition, first offset, offset behind, sum of CRC-32."""
+    def got(self, member: str, at: float, heard: float, rows: Iterable[Sequence[int]]) -> None:
+        """Take a line of a member.
+
+        Args:
+            member: its name.
+            at: when it was given the records, by its own word.
+            heard: when the line came.
+            rows: partition, first offset, offset behind, sum of CRC-32.
+        """
+        if not heard - _HEARD <= at <= heard + _CLOCK:
+            self.faults.append(f"{member}: its time of delivery is {at}, heard at {heard:.3f}")
+            return
         for partition, first, after, total in rows:
             if not self._is_right(partition, first, after, total):
                 what = f"{member}: offsets {first} to {after - 1} of partition {partition}"
@@ -103,10 +144,30 @@ class Deliveries:
                 self._first[place] = min(at, self._first.get(place, at))
 
     def _is_right(self, partition: int, first: int, after: int, total: int) -> bool:
-        if not 0 <= first < after <= first + _MOST:
+        if partition not in self._partitions or not 0 <= first < after <= first + _MOST:
             return False
         values = (value_of(partition, offset, self._size) for offset in range(first, after))
         return sum(map(crc32, values)) == total
+
+    def fault(self, ends: Mapping[int, int]) -> str:
+        """Return what is wrong with what was delivered, "" when nothing is.
+
+        Args:
+            ends: partition -> offset behind its last record, as the broker says.
+        """
+        if self.faults:
+            return self.faults[0]
+        for (partition, offset), first in self._first.items():
+            if offset >= ends.get(partition, 0):
+                return f"offset {offset} of partition {partition} was delivered, and is not there"
+            if first < self._made.get((partition, offset), first) - _CLOCK:
+                return f"offset {offset} of partition {partition} came before it was made"
+        lost = self.missing(ends)
+        if not lost:
+            return ""
+        partition, count = next(iter(lost.items()))
+        more = f"; {sum(lost.values())} altogether" if len(lost) > 1 else ""
+        return f"{count} records of partition {partition} were never delivered{more}"
 
     def steady(self, since: float, members: Collection[str]) -> bool:
         """Return whether, since a time, all of these deliver, each partition by one of them."""
@@ -147,19 +208,23 @@ class Deliveries:
             if since <= at < until and place in self._first
         ]
 
-    def courses(self, event: float) -> list[Course]:
-        """Return what became of each partition around an event."""
-        return [self._course(partition, event) for partition in self._partitions]
+    def courses(self, event: float, until: float) -> list[Course]:
+        """Return what became of each partition between an event and when all was well again."""
+        return [self._course(partition, event, until) for partition in self._partitions]
 
-    def recovered(self, event: float) -> float:
+    def recovered(self, event: float, until: float) -> float:
         """Return how long after an event the last record came that had waited unusually long.
 
         0.0 when none had to wait longer than records wait in any case.
+
+        Args:
+            event: when it was.
+            until: records that were made later do not count.
         """
         late = [
             self._first[place] - event
             for place, at in self._made.items()
-            if place in self._first and self._first[place] > event
+            if place in self._first and at < until and self._first[place] > event
             and self._first[place] - at > USUAL
         ]  # fmt: skip
         return max(late, default=0.0)
@@ -178,18 +243,23 @@ class Deliveries:
                 found.append(span)
         return found
 
-    def _course(self, partition: int, event: float) -> Course:
+    def _course(self, partition: int, event: float, until: float) -> Course:
         mine = sorted(each for each in self._got if each.partition == partition)
+        firsts = {at for place, at in self._first.items() if place[0] == partition}
         waits = (
             self._first[place] - at
             for place, at in self._made.items()
-            if place[0] == partition and self._first.get(place, 0.0) >= event
+            if place[0] == partition and at < until and self._first.get(place, 0.0) >= event
+        )
+        silences = (
+            pair for pair in pairwise(sorted(firsts)) if pair[1] > event and pair[0] < until
         )
         return Course(
             partition=partition,
             before=_names(each.member for each in mine if each.at < event),
             after=_names(each.member for each in mine if each.at >= event),
             wait=max(waits, default=0.0),
+            silence=max(silences, key=lambda pair: pair[1] - pair[0], default=(event, event)),
         )
 
 

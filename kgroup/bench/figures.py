@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any, Final
 
 from kgroup.bench.cells import EVENTS
+from kgroup.bench.deliveries import Fate
 from kgroup.bench.histogram import percentiles
 
 UNITS: Final[Mapping[str, str]] = {
@@ -32,12 +33,17 @@ UNITS: Final[Mapping[str, str]] = {
     "moved_max_ms": "ms",
     "stay_ms": "ms",
     "stay_max_ms": "ms",
+    "back_ms": "ms",
+    "back_max_ms": "ms",
+    "wait_ms": "ms",
+    "uncommitted": "",
     "recover_s": "s",
     "repeated": "",
     "form_s": "s",
     "form_cpu_s": "s",
     "idle_ms_per_s": "ms/s",
     "rounds": "",
+    "requests": "/min",
     "assign_ms": "ms",
     "again_ms": "ms",
     "apart": "",
@@ -148,9 +154,13 @@ def _of_reading(sample: Sample, value_bytes: int) -> dict[str, float]:
 def _of_crowd(sample: Sample, members: int) -> dict[str, float]:
     result = sample["result"]
     rounds = {"rounds": float(sample["rounds"])} if sample.get("rounds") else {}
+    more = {}
+    if result.get("requests") is not None:
+        more["requests"] = result["requests"] / result["idle_s"] / members * 60
     return {
         "form_s": result["form_s"],
         **rounds,
+        **more,
         "form_cpu_s": result["form_cpu_s"],
         "idle_ms_per_s": result["idle_cpu_s"] / result["idle_s"] / members * 1e3,
         "rss_mb": result["rss_bytes"] / 1e6,
@@ -165,19 +175,27 @@ def _of_latency(sample: Sample) -> dict[str, float]:
         figures["cpu_us"] = sample["cpu_s"] / sample["counted"] * 1e6
     if sample["result"].get("lag_p99_s") is not None:
         figures["lag_ms"] = sample["result"]["lag_p99_s"] * 1e3
+    figures["repeated"] = float(sample["repeated"])
     return {**figures, "rss_mb": sample["result"]["rss_bytes"] / 1e6}
 
 
 def _of_event(sample: Sample) -> dict[str, float]:
-    """Return how long records waited of partitions that moved, and of those that stayed."""
-    figures = {"recover_s": sample["recover_s"], "repeated": float(sample["repeated"])}
-    waits: dict[str, list[float]] = {"moved": [], "stay": []}
+    """Return how long nothing new came of partitions that moved, came back, and stayed."""
+    figures = {
+        "recover_s": sample["recover_s"],
+        "repeated": float(sample["repeated"]),
+        "wait_ms": max(each["wait_s"] for each in sample["partitions"]) * 1e3,
+    }
+    if sample["uncommitted"] is not None:
+        figures["uncommitted"] = float(sample["uncommitted"])
+    silences: dict[str, list[float]] = {fate: [] for fate in Fate}
     for each in sample["partitions"]:
-        waits["moved" if each["moved"] else "stay"].append(each["wait_s"] * 1e3)
-    for which, series in waits.items():
+        began, ended = each["silence"]
+        silences[each["fate"]].append((ended - began) * 1e3)
+    for fate, series in silences.items():
         if series:
-            figures |= {f"{which}_ms": median(series), f"{which}_max_ms": max(series)}
-    return {**figures, "moved": float(len(waits["moved"]))}
+            figures |= {f"{fate}_ms": median(series), f"{fate}_max_ms": max(series)}
+    return {**figures, "moved": float(len(silences[Fate.MOVED]))}
 
 
 def _short(figure: float) -> float:

@@ -1,21 +1,24 @@
 """One run of a group under a stream of records: it forms, something happens, it forms again.
 
-Decides: the order of a run; that a group is formed when each member delivers and each partition
-is delivered by one of them; that a run in which a record is lost, or is not what was written, is
-wrong, whatever it says of speed.
-Never: believes a client about what there was to deliver: the broker is asked; lets a process live
-longer than the run.
+Decides: the order of a run; that a process which joins later is started and loaded before, so that
+no figure holds its start; that a group is formed when each member delivers and each partition is
+delivered by one of them; that a run in which a record is lost, is not what was written, or was
+committed though it is not there, is wrong, whatever it says of speed.
+Never: believes a client about what there was to deliver, or what is committed: the broker is asked;
+lets a process live longer than the run.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
+from kgroup.bench.asking import committed
 from kgroup.bench.brokers import Brokers
-from kgroup.bench.cells import Cell, GroupPlan
-from kgroup.bench.deliveries import Course, Deliveries
+from kgroup.bench.cells import Cell, GroupPlan, protocol_of
+from kgroup.bench.deliveries import Deliveries, member_of, reborn
 from kgroup.bench.histogram import encoded
+from kgroup.bench.leaving import between, beyond, together, told
 from kgroup.bench.processes import Answer, Talk
 from kgroup.testing.kafka import create_topic, read_bounds
 from kgroup.values import dataclass
@@ -83,6 +86,7 @@ class GroupRun:
         self._command = command
         self._spawn = spawn
         self._members: dict[str, Talk] = {}
+        self._held: dict[str, Talk] = {}
         self._before: list[Talk] = []
         self._gone: list[str] = []
         self._seen = Deliveries(plan.partitions, cell.data.value_bytes)
@@ -103,9 +107,12 @@ class GroupRun:
     def _run(self) -> Answer:
         plan = self._plan
         self._stream = self._spawn([self._ground.python, *_STREAM], self._stream_job())
-        for _ in range(plan.members):
-            self._join()
+        for number in range(plan.members):
+            self._members[f"m{number}"] = self._started(f"m{number}")
+        for name in self._later():
+            self._held[name] = self._started(name, hold=True)
         self._form("the group did not form")
+        self._await_held()
         began = time.time()
         self._mark()
         self._watch(plan.before)
@@ -125,11 +132,23 @@ class GroupRun:
 
     # -- what happens --------------------------------------------------------------------------
 
-    def _happen(self) -> None:
-        *others, name = self._members
+    def _later(self) -> list[str]:
+        """Return the names of processes that begin when something happens."""
+        names = [*self._members]
         match self._cell.job:
             case "join":
-                self._join()
+                return [f"m{len(names)}"]
+            case "restart":
+                return [reborn(names[-1])]
+            case "rolling":
+                return [*map(reborn, names)]
+        return []
+
+    def _happen(self) -> None:
+        *_, name = self._members
+        match self._cell.job:
+            case "join":
+                self._release(*self._held)
             case "leave":
                 self._members[name].tell({"stop": True})
                 self._gone.append(name)
@@ -138,23 +157,34 @@ class GroupRun:
                 self._gone.append(name)
             case "failover":
                 self._ground.brokers.kill_coordinator(self._ground.group)
-            case "restart":
-                self._restart(name)
-            case "rolling":
-                for each in (*others, name):
-                    self._restart(each)
-                    self._form(f"the group did not form again when {each} was back")
+            case "restart" | "rolling":
+                for each in [*self._held]:
+                    old = next(one for one in self._members if reborn(one) == each)
+                    self._end_politely(old)
+                    self._release(each)
+                    if self._held:
+                        self._form(f"the group did not form again when {each} was there")
             case other:
                 raise ValueError(f"nobody knows what a {other} is")
 
-    def _join(self) -> None:
-        self._start(f"m{len(self._members)}")
+    def _started(self, name: str, *, hold: bool = False) -> Talk:
+        return self._spawn(self._command, {**self._member_job(name), "hold": hold})
 
-    def _start(self, name: str) -> None:
-        self._members[name] = self._spawn(self._command, self._member_job(name))
+    def _await_held(self) -> None:
+        """Wait until the processes that begin later are loaded."""
+        deadline = time.monotonic() + self._plan.patience
+        while not all(talk.ready for talk in self._held.values()):
+            self._watch(_LOOK)
+            if time.monotonic() > deadline:
+                raise _Unsettled(f"{', '.join(self._held)} did not load in {self._plan.patience} s")
 
-    def _restart(self, name: str) -> None:
-        """End a member politely, and start it again at once."""
+    def _release(self, name: str) -> None:
+        """Let a process begin that is loaded."""
+        self._members[name] = self._held.pop(name)
+        self._members[name].tell({"go": True})
+
+    def _end_politely(self, name: str) -> None:
+        """Have a member leave, and wait until it has."""
         member = self._members[name]
         member.tell({"stop": True})
         self._gone.append(name)
@@ -165,12 +195,12 @@ class GroupRun:
                 raise _Unsettled(f"{name} did not end within {_END:.0f} s")
         self._take_lines()
         self._gone.remove(name)
-        self._before.append(member)
-        self._start(name)
+        self._before.append(self._members.pop(name))
 
     def _member_job(self, name: str) -> dict[str, Any]:
         plan = self._plan
-        place = int(name[1:])
+        member = member_of(name)
+        place = int(member[1:])
         return {
             "job": "follow",
             "level": self._cell.level,
@@ -179,7 +209,8 @@ class GroupRun:
             "topic": self._ground.topic,
             "group": self._ground.group,
             "log": self._ground.log,
-            "instance": name if self._cell.job == "restart" else None,
+            "protocol": protocol_of(self._cell.client),
+            "instance": member if self._cell.job == "restart" else None,
             "session_timeout_s": plan.session_timeout,
             "heartbeat_interval_s": plan.heartbeat_interval * (1 + place * plan.heartbeat_spread),
             "slow_revoke_s": 0.0 if place else plan.slow_revoke,
@@ -227,7 +258,7 @@ class GroupRun:
 
     def _hear(self) -> None:
         self._take_lines()
-        for name, member in self._members.items():
+        for name, member in (self._members | self._held).items():
             if member.over and name not in self._gone:
                 raise _Unsettled(f"member {name} has ended")
         if self._stream is not None:
@@ -237,8 +268,10 @@ class GroupRun:
                 raise _Unsettled("the stream of records has ended")
 
     def _take_lines(self) -> None:
-        for name, member in self._members.items():
+        for name, member in (self._members | self._held).items():
             for line in member.take():
+                if name in self._held and "got" in line:
+                    raise _Unsettled(f"{name} did not wait for its go")
                 try:
                     self._take_line(name, line)
                 except (KeyError, TypeError, ValueError) as error:
@@ -248,7 +281,7 @@ class GroupRun:
     def _take_line(self, name: str, line: Mapping[str, Any]) -> None:
         if "got" in line:
             at, rows = line["got"]
-            self._seen.got(name, at, rows)
+            self._seen.got(name, float(at), line["heard"], rows)
         elif "mark" in line:
             self._marks.append({"cpu_s": float(line["mark"]["cpu_s"])})
 
@@ -289,13 +322,15 @@ class GroupRun:
 
     def _trouble(self) -> Answer | None:
         """Return why a member is absent or has failed, None when none says so."""
-        answers = [member.end(0.1) for member in self._members.values() if member.over]
+        all_ = (*self._members.values(), *self._held.values())
+        answers = [member.end(0.1) for member in all_ if member.over]
         if self._stream is not None and self._stream.over:
             answers.append(self._stream.end(0.1))
         return next((each for each in answers if each.status != "result"), None)
 
     def _close(self) -> None:
-        for process in (*self._before, *self._members.values(), *filter(None, [self._stream])):
+        members = (*self._before, *self._members.values(), *self._held.values())
+        for process in (*members, *filter(None, [self._stream])):
             process.close()
 
     # -- what it was ---------------------------------------------------------------------------
@@ -309,58 +344,32 @@ class GroupRun:
         answers: Mapping[str, Answer],
     ) -> Answer:
         seen, latency = self._seen, self._cell.job == "latency"
-        lost = seen.missing(ends)
+        held = self._committed(ends)
         waits = seen.waits(began, event) if latency else seen.waits(event, until)
         sample = {
             "load": next(iter(answers.values())).sample["load"],
             "records": sum(ends.values()),
-            "lost": sum(lost.values()),
+            "lost": sum(seen.missing(ends).values()),
             "repeated": seen.repeated(),
+            "uncommitted": None if held is None else sum(ends.values()) - sum(held.values()),
             "waits": encoded(waits),
             "counted": len(waits),
-            "cpu_s": _between(self._marks) if latency else None,
+            "cpu_s": between(self._marks) if latency else None,
             "usual_s": max(seen.waits(began, event), default=0.0),
-            "recover_s": seen.recovered(event),
-            "partitions": [_told(each) for each in seen.courses(event)],
+            "recover_s": seen.recovered(event, until),
+            "partitions": [told(each, event) for each in seen.courses(event, until)],
             "spans": [] if latency else seen.spans(event),
-            "result": _together(answers),
+            "result": together(answers),
         }
-        if seen.faults:
-            return Answer("wrong", seen.faults[0], sample)
-        if lost:
-            partition, count = next(iter(lost.items()))
-            more = f"; {sum(lost.values())} altogether" if len(lost) > 1 else ""
-            what = f"{count} records of partition {partition} were never delivered{more}"
-            return Answer("wrong", what, sample)
-        return Answer("result", sample=sample)
+        found = seen.fault(ends) or beyond(held or {}, ends)
+        return Answer("wrong", found, sample) if found else Answer("result", sample=sample)
 
+    def _committed(self, ends: Mapping[int, int]) -> dict[int, int] | None:
+        """Return what the group has committed by its coordinator's word, None where it keeps none.
 
-def _told(course: Course) -> dict[str, Any]:
-    return {
-        "partition": course.partition,
-        "before": course.before,
-        "after": course.after,
-        "moved": course.moved,
-        "wait_s": round(course.wait, 6),
-    }
-
-
-def _together(answers: Mapping[str, Answer]) -> dict[str, Any]:
-    """Return what all members say of themselves, as one result."""
-    results = [answer.sample["result"] for answer in answers.values()]
-    return {
-        "compiled": results[0].get("compiled"),
-        "versions": results[0].get("versions", {}),
-        "rss_bytes": max(each["rss_bytes"] for each in results),
-        "lag_p99_s": _longest(each.get("lag_p99_s") for each in results),
-    }
-
-
-def _longest(told: Iterable[float | None]) -> float | None:
-    """Return the largest of what members tell, None when none does."""
-    return max((each for each in told if each is not None), default=None)
-
-
-def _between(marks: Sequence[Mapping[str, float]]) -> float | None:
-    """Return the CPU between the first mark and the last, None without two."""
-    return marks[-1]["cpu_s"] - marks[0]["cpu_s"] if len(marks) > 1 else None
+        Marshal's members keep offsets in their log.
+        """
+        if self._ground.log and self._cell.client == "marshal":
+            return None
+        found = committed(self._ground.bootstrap, self._ground.group, self._ground.topic)
+        return {partition: found.get(partition, 0) for partition in ends}

@@ -1,7 +1,8 @@
 """Whether a client did what it was asked to do, before anything is said of its speed (pure).
 
-Decides: what is wrong with sums of records, commits, claims of a group; and that an assignment
-gives every partition to one member, but for one that a member still there has to hand back first.
+Decides: what is wrong with sums of records, commits, shares and claims of a group, by what brokers
+say where they know it; and that an assignment gives every partition to one member, but for one that
+a member still there has to hand back first.
 Never: trusts a client's word that it is done, or balanced, or sticky.
 """
 
@@ -53,18 +54,33 @@ def fault(
             seen = (each["seen"] for each in result["passes"])
             return "; ".join(filter(None, (wrong(each, expected, proof=proof) for each in seen)))
         case "commit":
-            end = plan.commits + warm_up_of(cell.client)
-            fair = (result["committed"], result["commits"]) == (end, plan.commits)
-            return "" if fair else f"committed is {result['committed']}, not {end}"
+            return _commits(sample, plan.commits, plan.commits + warm_up_of(cell.client))
         case "claim":
             made = len(result["claims_s"])
             return "" if made == plan.claims else f"{made} claims were made, not {plan.claims}"
         case "members" | "scale":
-            held, all_ = result["held"], group_size(cell, plan).partitions
-            return "" if held == all_ else f"{held} partitions are held, not {all_}"
+            return _shared(sample["shares"], group_size(cell, plan))
         case "assign":
             return _assigned(sample, group_size(cell, plan))
     return ""
+
+
+def _commits(sample: Mapping[str, Any], asked: int, end: int) -> str:
+    """Return what is wrong with commits, by what the coordinator has stored."""
+    found, made, told = sample["committed"], sample["commits"], sample["result"]["commits"]
+    if found != end:
+        return f"the coordinator has committed {found}, not {end}"
+    if made is not None and made < end:
+        return f"the coordinator has stored {made} commits, not {end}"
+    return "" if told == asked else f"{told} commits were measured, not {asked}"
+
+
+def _shared(shares: Sequence[Sequence[int]], size: Size) -> str:
+    """Return what is wrong with who holds what, by the coordinator's word."""
+    held = sorted(partition for share in shares for partition in share)
+    if held != [*range(size.partitions)]:
+        return f"{len({*held})} partitions are held, not {size.partitions}"
+    return "" if len(shares) == size.members else f"{len(shares)} members, not {size.members}"
 
 
 def _assigned(sample: dict[str, Any], size: Size) -> str:

@@ -11,11 +11,12 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any, Final
 
+from kgroup.bench.cells import EVENTS
 from kgroup.bench.figures import UNITS
 from kgroup.bench.histogram import percentiles
 from kgroup.bench.result import series
 from kgroup.bench.statistics import median_interval
-from kgroup.bench.tables import COLUMNS, groups, who
+from kgroup.bench.tables import groups, shown, who
 from kgroup.errors import MissingExtraError
 from kgroup.values import dataclass
 
@@ -24,6 +25,8 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E
 """Okabe and Ito's, in an order that stays apart without red and green."""
 _GREY: Final = "#808080"
 _STYLES: Final = ("-", "--", ":")
+_SILENCES: Final = ("recover_s", "moved_max_ms", "back_max_ms", "stay_max_ms")
+"""Figures of an event that have a picture."""
 _CURVE: Final = (1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
 
 
@@ -57,13 +60,20 @@ def pictures(document: Document) -> Iterator[Picture]:
             continue
         sizes = {tuple(cell.get("size") or ()) for cell in known}
         draw = _lines if len(sizes) > 1 else _bars
-        for figure, head in [*COLUMNS[known[0]["job"]].items()][:2]:
+        for figure, head in _drawn(known):
             yield draw(f"{title}: {head}", figure, known, members)
         if known[0]["job"] == "latency":
             yield _curves(f"{title}: percentiles", known)
         for cell in known:
             if cell["samples"][-1].get("spans"):
                 yield _owners(f"{title}: {who(cell)}, last run", cell["samples"][-1])
+
+
+def _drawn(cells: Sequence[Document]) -> list[tuple[str, str]]:
+    """Return which figures of a job have a picture, and their heads."""
+    columns = shown(cells)
+    wanted = _SILENCES if cells[0]["job"] in EVENTS else [*columns][:2]
+    return [(figure, columns[figure]) for figure in wanted if figure in columns]
 
 
 def _bars(title: str, figure: str, cells: Sequence[Document], members: int) -> Picture:

@@ -98,8 +98,13 @@ class Talk:
             self._process.stdin.write(json.dumps(line).encode() + b"\n")
 
     def take(self) -> list[dict[str, Any]]:
-        """Return the lines it has said since the last time."""
+        """Return the lines it has said since the last time, each with when it was `heard`."""
         return [self._fresh.popleft() for _ in range(len(self._fresh))]
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has said that its client is loaded."""
+        return "ready" in self._kept
 
     @property
     def over(self) -> bool:
@@ -155,7 +160,7 @@ class Talk:
         for kind in ("ready", *_ENDS):
             if kind in said:
                 self._kept[kind] = said[kind]
-        self._fresh.append(said)
+        self._fresh.append({**said, "heard": time.time()})
 
     def _answer(self, reason: str) -> Answer:
         words = self._close_streams()

@@ -71,7 +71,7 @@ def build(
         "plan": asdict(plan),
         "environment": environment(*filter(_installed, ("anyio", "trio", "uvloop"))),
         "broker": broker,
-        "commit": _commit(),
+        "commit": commit(),
         "compiled": any(ours),
         "versions": dict(sorted(versions.items())),
         "cells": cells,
@@ -102,8 +102,10 @@ def series(cell: Mapping[str, Any], members: int) -> dict[str, list[float]]:
 
 
 def _size(cell: Mapping[str, Any], members: int) -> dict[str, int]:
-    number, unit, *_ = cell["data"].split()
-    known = cell.get("value_bytes") or int(number) * _UNITS[unit]
+    known = cell.get("value_bytes")
+    if known is None:  # of a result that is older than this field
+        number, unit, *_ = cell["data"].split()
+        known = int(number) * _UNITS[unit]
     return {"value_bytes": known, "members": (cell.get("size") or [members])[0]}
 
 
@@ -168,7 +170,8 @@ def _installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return which kgroup this is, `unknown` outside of a checkout."""
     words = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     return done.stdout.strip() or "unknown"

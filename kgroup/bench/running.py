@@ -2,21 +2,25 @@
 
 Decides: which Kafka: the one at an address, or one of this machine, started and stopped, which
 scenarios that want the same share; and that what is finished is kept when somebody interrupts.
-Never: leaves a process, or a topic on a Kafka that lives on.
+Never: leaves a process, or a topic or group on a Kafka that lives on; begins what cannot be had.
 """
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from kgroup.bench.adapters import Adapters
+from kgroup.bench.asking import check_brokers
 from kgroup.bench.brokers import Brokers
+from kgroup.bench.cells import KIP848
 from kgroup.bench.contest import Contest, Entry, Means, steps
 from kgroup.bench.result import build, entries_of, written
 from kgroup.bench.scenario import Scenario
+from kgroup.errors import ConfigError
 from kgroup.testing.kafka import RealKafka
 from kgroup.values import dataclass
 
@@ -115,11 +119,14 @@ def measured(
 
     Raises:
         ArgumentError: an adapter is not known.
-        NoBrokerError, BrokerError: the brokers do not answer, or refuse topics.
+        ConfigError: one of the scenario is not, or the brokers are too old or refuse topics.
+        NoBrokerError: the brokers do not answer.
         UnsupportedError: there is no Kafka to be had.
     """
-    run.adapters.check(run.clients)
-    known = {entry.cell.name: entry for entry in before if entry.status == "measured"}
+    check(run)
+    # One that was wrong stays so, however often it is asked.
+    kept = (entry for entry in before if entry.status in {"measured", "wrong"})
+    known = {entry.cell.name: entry for entry in kept}
     cells = [*run.scenario.cells(run.clients)]
     entries = [known.get(cell.name, Entry(cell)) for cell in cells]
     for entry, cell in zip(entries, cells, strict=True):
@@ -128,6 +135,9 @@ def measured(
         kafkas = kafkas or stack.enter_context(Kafkas())
         bootstrap, broker, kafka = _kafka(run, kafkas, progress.say)
         prefix = f"kgroup-{secrets.token_hex(3)}-"
+        if kafka is None:
+            newer = any(each.client.endswith(KIP848) for each in cells)
+            check_brokers(bootstrap, prefix, f"{run.scenario.name}: brokers", newer=newer)
         means = Means(adapters=run.adapters, brokers=Brokers(kafka), prefix=prefix)
         contest = Contest(bootstrap, run.scenario.plan, progress.say, means)
         stack.callback(contest.tidy)
@@ -145,6 +155,23 @@ def measured(
         return _keep(run, broker, entries, complete=complete)
 
 
+def check(run: Run) -> None:
+    """Refuse what cannot be measured, before anything is started.
+
+    Raises:
+        ConfigError: an adapter of the scenario is not known.
+        ArgumentError: one that was asked for is not.
+    """
+    names = run.adapters.names
+    for name in run.scenario.clients:
+        if not run.clients and name not in names:
+            near = next(iter(get_close_matches(name, names, 1)), None)
+            expected = f"one of {', '.join(names)}, or --adapter '{name}=COMMAND'"
+            where = f"{run.scenario.name}.toml: clients.{name}"
+            raise ConfigError(where, [*run.scenario.clients[name]], expected, nearest=near)
+    run.adapters.check(run.clients)
+
+
 def is_whole(run: Run, document: Mapping[str, Any]) -> bool:
     """Return whether results of an earlier run leave nothing to measure.
 
@@ -154,7 +181,7 @@ def is_whole(run: Run, document: Mapping[str, Any]) -> bool:
     """
     entries = entries_of(document)
     wanted = {cell.name for cell in run.scenario.cells(run.clients)}
-    known = wanted <= {entry.cell.name for entry in entries}
+    known = wanted <= {entry.cell.name for entry in entries if entry.status != "failed"}
     return bool(document["complete"]) and known and not steps(run.scenario.plan, entries)
 
 

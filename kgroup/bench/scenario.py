@@ -32,21 +32,21 @@ Never: starts anything.
     members = 3
 """
 
+import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from kgroup.bench.adapters import BUILT_IN
 from kgroup.bench.cells import (
     GROUP_JOBS,
     JOBS,
-    LEVELS,
     ON_ASYNCIO,
     ON_TRIO,
-    OWN_LEVELS,
     PLAIN,
     SIZED_JOBS,
     Cell,
@@ -54,7 +54,10 @@ from kgroup.bench.cells import (
     GroupPlan,
     Plan,
     Size,
+    levels_of,
+    program_of,
 )
+from kgroup.bench.taking import Reader
 from kgroup.errors import ArgumentError, ConfigError
 from kgroup.values import dataclass
 from kgroup.wire.records import Codec
@@ -67,7 +70,11 @@ _KEYS: Final = (
     *("about", "jobs", "loops", "clients", "data", "size", "sizes", "group", "brokers", "broker"),
 )
 _DATA: Final = tuple(each.name for each in fields(Data))
-_MOST: Final = 10**9
+_NAME: Final = re.compile(r"[\w .-]{1,60}", re.ASCII)
+_FITS: Final = 900_000
+"""Bytes that one request may carry, with what brokers accept by default."""
+_SURVIVED: Final = {"leave": 2, "crash": 2}
+"""Job -> members that a group must have at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +118,10 @@ class Scenario:
                 yield from (replace(cell, size=size) for cell in self._of(client, job, data))
 
     def _of(self, client: str, job: str, data: Data) -> Iterator[Cell]:
-        assigns = job == "assign" or (job in GROUP_JOBS and client not in OWN_LEVELS)
-        usual = "range" if assigns else LEVELS.get(client, "")
-        for level in self.clients.get(client, (usual,)):
-            for loop in self.loops if client in ON_ASYNCIO and job != "assign" else ("",):
-                if loop != "trio" or client in ON_TRIO:
+        program = program_of(client)
+        for level in self.clients.get(client, levels_of(client, job)[:1] or ("",)):
+            for loop in self.loops if program in ON_ASYNCIO and job != "assign" else ("",):
+                if loop != "trio" or program in ON_TRIO:
                     yield Cell(job, client, level, loop, data)
 
 
@@ -167,34 +173,70 @@ def parse(text: str, name: str, file: str) -> Scenario:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(file, str(error), "TOML") from None
-    reader = _Reader(file)
+    reader = Reader(file)
     reader.only(found, _KEYS, "")
-    clients = found.get("clients", {})
-    if not isinstance(clients, dict) or not clients:
-        raise reader.wrong("clients", clients, 'a table such as [clients] kgroup = ["records"]')
     size = reader.numbers(found.get("size", {}), Plan, "size")
-    plan = Plan(**size, group=_group(reader, found.get("group", {})))
     jobs = reader.words(found.get("jobs"), "jobs", JOBS)
+    data = tuple(_data(reader, each) for each in reader.tables(found, "data")) or (PLAIN,)
+    reader.once([each.name for each in data], "data.name")
     sizes = tuple(_size(reader, each) for each in reader.tables(found, "sizes"))
+    reader.once(sizes, "sizes")
     if not sizes and {*jobs} & {*SIZED_JOBS}:
         raise reader.wrong(
             "sizes", None, "a table such as [[sizes]] members = 50, partitions = 100"
         )
-    return Scenario(
+    scenario = Scenario(
         name=name,
         about=reader.text(found, "about"),
         jobs=jobs,
-        clients={key: reader.words(each, f"clients.{key}") for key, each in clients.items()},
+        clients=_clients(reader, found.get("clients", {}), jobs),
         loops=reader.words(found.get("loops", ["asyncio"]), "loops", LOOPS),
-        data=tuple(_data(reader, each) for each in reader.tables(found, "data")) or (PLAIN,),
-        plan=plan,
+        data=data,
+        plan=Plan(**size, group=_group(reader, found.get("group", {}))),
         sizes=sizes,
         brokers=reader.one_of(found.get("brokers", 1), "brokers", CLUSTERS),
         broker=_broker(reader, found.get("broker", {})),
     )
+    _check(reader, scenario)
+    return scenario
 
 
-def _size(reader: "_Reader", found: object) -> Size:
+def _clients(reader: Reader, found: object, jobs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return client -> its levels, of which each job must know each."""
+    if not isinstance(found, dict) or not found:
+        raise reader.wrong("clients", found, 'a table such as [clients] kgroup = ["records"]')
+    clients = {key: reader.words(each, f"clients.{key}") for key, each in found.items()}
+    for client, job in product([each for each in clients if each in BUILT_IN], jobs):
+        known = levels_of(client, job)
+        for level in clients[client]:
+            own = client == "kgroup" and ":" in level  # an assignor of somebody's own
+            if known and level not in known and not own:
+                near = next(iter(get_close_matches(level, known, 1)), None)
+                raise reader.wrong(
+                    f"clients.{client}", level, f"for {job}: {', '.join(known)}", near
+                )
+    return clients
+
+
+def _check(reader: Reader, scenario: Scenario) -> None:
+    """Refuse what cannot be measured together."""
+    group = scenario.plan.group
+    for job in scenario.jobs:
+        if group.members < _SURVIVED.get(job, 1):
+            expected = f"at least {_SURVIVED[job]}: somebody stays when there is a {job}"
+            raise reader.wrong("group.members", group.members, expected)
+    if "failover" in scenario.jobs and scenario.brokers != max(CLUSTERS):
+        raise reader.wrong("brokers", scenario.brokers, f"{max(CLUSTERS)}: a failover kills one")
+    for data in scenario.data:
+        if group.batch * data.value_bytes > _FITS and {*scenario.jobs} & {*GROUP_JOBS}:
+            expected = f"at most {_FITS // data.value_bytes} of {data.name!r}: a request is 1 MB"
+            raise reader.wrong("group.batch", group.batch, expected)
+        if data.share > scenario.plan.records:
+            expected = f"at most size.records ({scenario.plan.records:,})"
+            raise reader.wrong("data.share", data.share, expected)
+
+
+def _size(reader: Reader, found: object) -> Size:
     numbers = reader.numbers(found, Size, "sizes")
     for key in ("members", "partitions"):
         if key not in numbers:
@@ -206,7 +248,7 @@ def _size(reader: "_Reader", found: object) -> Size:
     return size
 
 
-def _broker(reader: "_Reader", found: object) -> dict[str, str]:
+def _broker(reader: Reader, found: object) -> dict[str, str]:
     """Return settings of a broker as text; the broker itself says which there are."""
     if not isinstance(found, dict):
         raise reader.wrong("broker", found, "a table of settings")
@@ -219,7 +261,7 @@ def _broker(reader: "_Reader", found: object) -> dict[str, str]:
     }
 
 
-def _data(reader: "_Reader", found: object) -> Data:
+def _data(reader: Reader, found: object) -> Data:
     table = reader.only(found, _DATA, "data")
     codecs = tuple(codec.name.lower() for codec in Codec)
     codec, *_ = reader.words([table.get("codec", "none")], "data.codec", codecs)
@@ -227,10 +269,13 @@ def _data(reader: "_Reader", found: object) -> Data:
     sizes = reader.numbers(numbers, Data, "data")
     if "value_bytes" not in sizes:
         raise reader.wrong("data.value_bytes", None, "a number of bytes")
-    return Data(reader.text(table, "name", "data."), codec=codec, **sizes)
+    name = reader.text(table, "name", "data.")
+    if not _NAME.fullmatch(name):
+        raise reader.wrong("data.name", name, "at most 60 letters, digits, spaces, '.', '-', '_'")
+    return Data(name, codec=codec, **sizes)
 
 
-def _group(reader: "_Reader", found: object) -> GroupPlan:
+def _group(reader: Reader, found: object) -> GroupPlan:
     plan = GroupPlan(**reader.numbers(found, GroupPlan, "group"))
     if plan.partitions < plan.members + 1:
         expected = f"at least {plan.members + 1}: each member is to have one, one that joins too"
@@ -240,69 +285,12 @@ def _group(reader: "_Reader", found: object) -> GroupPlan:
         raise reader.wrong("group.heartbeat_interval", plan.heartbeat_interval, expected)
     if plan.rate < plan.partitions:
         raise reader.wrong("group.rate", plan.rate, f"a record for each of {plan.partitions}")
+    if plan.partitions * plan.batch > plan.rate * plan.after:
+        expected = (
+            f"at most {plan.rate * plan.after / plan.partitions:.0f}, or group.after longer: "
+        )
+        raise reader.wrong("group.batch", plan.batch, f"{expected}each partition is written in it")
     return plan
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Takes what a file says apart; knows the file for its errors."""
-
-    file: str
-
-    def wrong(
-        self, key: str, value: object, expected: str, nearest: str | None = None
-    ) -> ConfigError:
-        return ConfigError(f"{self.file}: {key}", value, expected, nearest=nearest)
-
-    def only(self, found: object, known: Sequence[str], where: str) -> dict[str, Any]:
-        """Return a table that has no other keys."""
-        if not isinstance(found, dict):
-            raise self.wrong(where, found, f"a table of {', '.join(known)}")
-        for key in found:
-            if key not in known:
-                full = f"{where}.{key}" if where else key
-                near = next(iter(get_close_matches(key, known, 1)), None)
-                raise self.wrong(full, found[key], f"one of {', '.join(known)}", near)
-        return found
-
-    def text(self, table: Mapping[str, object], key: str, where: str = "") -> str:
-        found = table.get(key)
-        if not isinstance(found, str) or not found:
-            raise self.wrong(f"{where}{key}", found, "a text")
-        return found
-
-    def one_of(self, found: object, key: str, known: Sequence[int]) -> int:
-        if isinstance(found, bool) or not isinstance(found, int) or found not in known:
-            raise self.wrong(key, found, " or ".join(map(str, known)))
-        return found
-
-    def tables(self, found: Mapping[str, object], key: str) -> list[object]:
-        """Return the tables of a list, none when there is no such key."""
-        tables = found.get(key, [])
-        if not isinstance(tables, list):
-            raise self.wrong(key, tables, f"a list of tables, [[{key}]]")
-        return tables
-
-    def words(self, found: object, key: str, known: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return a list of texts, of which each is known."""
-        if not isinstance(found, list) or not found:
-            raise self.wrong(key, found, "a list of texts")
-        for word in found:
-            if not isinstance(word, str) or (known and word not in known):
-                raise self.wrong(key, word, f"one of {', '.join(known)}" if known else "a text")
-        return tuple(found)
-
-    def numbers(self, found: object, kind: type, where: str) -> dict[str, Any]:
-        """Return a table of what stands in a dataclass as numbers; all are above 0."""
-        known = {each.name: each.type for each in fields(kind) if each.type in {int, float}}
-        table = self.only(found, (*known,), where)
-        for key, value in table.items():
-            whole = known[key] is int
-            fair = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-            if not fair or not 0 < value <= _MOST:
-                expected = f"a {'whole ' if whole else ''}number above 0, at most {_MOST:,}"
-                raise self.wrong(f"{where}.{key}", value, expected)
-        return table
 
 
 def sized(

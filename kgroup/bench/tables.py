@@ -36,6 +36,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "form_cpu_s": "CPU to form",
         "form_s": "formed after",
         "idle_ms_per_s": "idle CPU of each",
+        "requests": "requests of each",
         "rss_mb": "peak RSS",
     },
     "scale": {
@@ -43,6 +44,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "rounds": "rounds",
         "form_cpu_s": "CPU to form",
         "idle_ms_per_s": "idle CPU of each",
+        "requests": "requests of each",
         "rss_mb": "peak RSS",
     },
     "assign": {
@@ -60,17 +62,22 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "max_ms": "longest",
         "cpu_us": "CPU of a record",
         "lag_ms": "loop late, p99",
+        "repeated": "repeated",
         "rss_mb": "peak RSS",
     },
     **{
         event: {
             "recover_s": "recovered after",
-            "moved_ms": "moved: wait",
+            "moved_ms": "moved: silence",
             "moved_max_ms": "moved: longest",
-            "stay_ms": "stay: wait",
+            "back_ms": "restarted: silence",
+            "back_max_ms": "restarted: longest",
+            "stay_ms": "stay: silence",
             "stay_max_ms": "stay: longest",
+            "wait_ms": "longest wait",
             "moved": "moved",
             "repeated": "repeated",
+            "uncommitted": "not committed",
         }
         for event in EVENTS
     },
@@ -119,7 +126,14 @@ def groups(document: Document) -> list[tuple[str, list[Cell]]]:
 def heads(cells: Sequence[Cell]) -> list[str]:
     """Return the heads of a table of cells of one job."""
     job = cells[0]["job"]
-    return ["client", *_EXTRA.get(job, ()), *COLUMNS[job].values()]
+    return ["client", *_EXTRA.get(job, ()), *shown(cells).values()]
+
+
+def shown(cells: Sequence[Cell]) -> Mapping[str, str]:
+    """Return figure -> head of its column, of those that a cell of one job has, or else all."""
+    columns = COLUMNS[cells[0]["job"]]
+    known = {figure for cell in cells for figure in cell["figures"]}
+    return {name: head for name, head in columns.items() if name in known} or columns
 
 
 def rows(cells: Sequence[Cell]) -> list[list[str]]:
@@ -128,7 +142,7 @@ def rows(cells: Sequence[Cell]) -> list[list[str]]:
     A row is who, how many records if any are read, then each figure with its spread, or why there
     is none.
     """
-    return [_row(cell) for cell in in_order(cells)]
+    return [_row(cell, [*shown(cells)]) for cell in in_order(cells)]
 
 
 def named(job: str, figure: str) -> str:
@@ -144,8 +158,7 @@ def in_order(cells: Sequence[Cell]) -> list[Cell]:
     return [*measured, *(each for each in cells if not each["figures"])]
 
 
-def _row(cell: Cell) -> list[str]:
-    figures = COLUMNS[cell["job"]]
+def _row(cell: Cell, figures: Sequence[str]) -> list[str]:
     row = [who(cell), *(f"{each:,}" for each in cell.get("size") or ())]
     if cell["job"] == "read":
         row.append(f"{cell['records']:,}")

@@ -6,24 +6,29 @@ Never: measures or judges itself; `kgroup.bench` does.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kgroup.bench import running
-from kgroup.bench.adapters import Adapters, read_own
+from kgroup.bench.adapters import BUILT_IN, Adapters, read_own
 from kgroup.bench.compare import check_machines, two_results
 from kgroup.bench.guard import TOLERANCE, guarded, ratios, read_ratios
 from kgroup.bench.machine import environment
-from kgroup.bench.result import entries_of, read
+from kgroup.bench.result import commit, entries_of, read
 from kgroup.bench.scenario import CLUSTERS, Scenario, built_in, find, sized
-from kgroup.cli.bench_shown import figures_of, ratio_of, row_json, show, write_report
+from kgroup.cli.bench_progress import shown_progress
+from kgroup.cli.bench_shown import (
+    clear_report,
+    figures_of,
+    ratio_of,
+    row_json,
+    show,
+    write_report,
+)
 from kgroup.cli.tables import make_table, print_whole, screen
 from kgroup.errors import ArgumentError, ConfigError
 from kgroup.values import dataclass
@@ -64,6 +69,7 @@ class Measuring:
         brokers: of a new Kafka, None for as many as the scenario says.
         out: folder for results.
         resume: whether an interrupted run in that folder goes on.
+        overwrite: whether results in that folder are replaced.
         as_json: whether the result is printed.
     """
 
@@ -102,6 +108,9 @@ class Measuring:
     )
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what was interrupted in that folder.")
+    ] = False
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the results in that folder.")
     ] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False
 
@@ -193,20 +202,11 @@ def run(asked: Measuring) -> None:
         raise ArgumentError(
             "SCENARIO", "nothing", f"some of {', '.join(built_in())}, --quick, --full"
         )
-    scenarios = [_sized(asked, find(name)) for name in names]
+    plans = [_plan(asked, name, clients, adapters) for name in names]
+    _check_folders(asked, [plan.scenario.name for plan in plans])
     documents = []
     with running.Kafkas() as kafkas:
-        for scenario in scenarios:
-            # A client of one's own takes part in whatever is measured.
-            named = [*dict.fromkeys((*(clients or scenario.clients), *own))]
-            plan = running.Run(
-                scenario=scenario,
-                clients=named,
-                adapters=adapters,
-                bootstrap=asked.bootstrap,
-                brokers=asked.brokers or scenario.brokers,
-                keep=asked.out / scenario.name / _RESULT,
-            )
+        for plan in plans:
             documents.append(_measured(asked, plan, kafkas))
             if not documents[-1]["complete"]:
                 break
@@ -230,7 +230,7 @@ def compare(asked: Comparing) -> None:
         print(json.dumps([row_json(row) for row in rows]))
         return
     lines = [(row.cell, *figures_of(row)) for row in rows]
-    heads = ("cell", "figure", "now", "before", "ratio", "95 %", "chance", "is")
+    heads = ("cell", "figure", "now", "before", "ratio", "interval", "chance", "is")
     print_whole(make_table(heads, lines))
 
 
@@ -259,7 +259,7 @@ def guard(asked: Guarding) -> None:
                 for each in found]  # fmt: skip
         print(json.dumps(told))
     else:
-        heads = ("ratio kgroup / aiokafka", "now", "95 %", "then", "95 % then", "")
+        heads = ("ratio kgroup / aiokafka", "now", "interval", "then", "interval then", "")
         lines = (
             (each.name, *ratio_of(each.now), *ratio_of(each.then), "WORSE" if each.worse else "")
             for each in found
@@ -269,6 +269,38 @@ def guard(asked: Guarding) -> None:
 
 
 # -- measuring -------------------------------------------------------------------------------------
+
+
+def _plan(asked: Measuring, name: str, clients: Sequence[str], adapters: Adapters) -> running.Run:
+    """Return what is to be measured of a scenario, when it can be."""
+    scenario = _sized(asked, find(name))
+    own = [name for name in adapters.names if name not in BUILT_IN]
+    plan = running.Run(
+        scenario=scenario,
+        clients=clients,
+        adapters=adapters,
+        bootstrap=asked.bootstrap,
+        brokers=asked.brokers or scenario.brokers,
+        keep=asked.out / scenario.name / _RESULT,
+    )
+    running.check(plan)
+    # A client of one's own takes part in whatever is measured.
+    return replace(plan, clients=[*dict.fromkeys((*(clients or scenario.clients), *own))])
+
+
+def _check_folders(asked: Measuring, names: Sequence[str]) -> None:
+    """Refuse to mix results, or to write over them.
+
+    Raises:
+        ArgumentError: two scenarios have one name, or the folder has results of one.
+    """
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ArgumentError("SCENARIO", name, "scenarios whose names differ: one folder each")
+        kept = asked.out / name / _RESULT
+        if kept.exists() and not (asked.resume or asked.overwrite):
+            expected = "a folder without results; --resume goes on with them, --overwrite replaces"
+            raise ArgumentError("--out", str(kept), f"{expected} them")
 
 
 def _sized(asked: Measuring, scenario: Scenario) -> Scenario:
@@ -289,18 +321,20 @@ def _words(text: str | None) -> list[str]:
 def _guarding() -> dict[str, Any]:
     scenario = find("guard")
     plan = running.Run(scenario=scenario, clients=(), adapters=Adapters())
-    with _bar() as progress:
+    with shown_progress() as progress:
         return running.measured(plan, progress)
 
 
 def _measured(asked: Measuring, plan: running.Run, kafkas: running.Kafkas) -> dict[str, Any]:
     kept = asked.out / plan.scenario.name / _RESULT
     kept.parent.mkdir(parents=True, exist_ok=True)
+    if asked.overwrite:
+        clear_report(kept.parent)
     before = _before(kept, plan.scenario) if asked.resume and kept.exists() else None
     if before is not None and running.is_whole(plan, before):
         return before
     known = [] if before is None else entries_of(before)
-    with _bar() as progress:
+    with shown_progress() as progress:
         document = running.measured(plan, progress, known, kafkas)
     if not asked.as_json:
         show(document)
@@ -317,49 +351,11 @@ def _before(kept: Path, scenario: Scenario) -> dict[str, Any]:
     """
     document = read(kept)
     check_machines({"environment": environment()}, document)
+    if document["commit"] != commit():
+        expected = f"a run of this kgroup ({commit()}); another --out begins anew"
+        raise ArgumentError("--resume", f"{kept} of {document['commit']}", expected)
     sizes = [{**plan, "runs": 0} for plan in (document["plan"], asdict(scenario.plan))]
     if document["scenario"] != scenario.name or sizes[0] != sizes[1]:
         expected = "a run of the same scenario, sizes and seed; another --out begins anew"
         raise ArgumentError("--resume", str(kept), expected)
     return document
-
-
-class _Bar:
-    """Shows how far it is: a bar with the remaining time, or lines where there is no terminal.
-
-    Args:
-        console: standard error.
-        bar: of rich, None for lines.
-    """
-
-    def __init__(self, console: Console, bar: Progress | None) -> None:
-        self._console = console
-        self._bar = bar
-        self._task = None if bar is None else bar.add_task("", total=None)
-
-    def say(self, line: str) -> None:
-        """Show a line."""
-        if self._bar is None or not line.startswith(("run", "proof")):
-            self._console.print(line, markup=False)
-
-    def total(self, steps: int) -> None:
-        """So many measurements there are."""
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, total=steps, completed=-1)
-
-    def step(self, name: str) -> None:
-        """One of them begins."""
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, description=name, advance=1)
-
-
-@contextmanager
-def _bar() -> Iterator[_Bar]:
-    console = screen(stderr=True)
-    if not console.is_terminal:
-        yield _Bar(console, None)
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    text = TextColumn("{task.description}", markup=False)
-    with Progress(*columns, text, console=console, transient=True) as bar:
-        yield _Bar(console, bar)

@@ -35,6 +35,12 @@ def write_report(document: dict[str, Any], folder: Path) -> list[Path]:
     return written
 
 
+def clear_report(folder: Path) -> None:
+    """Remove the page and the pictures of an earlier run."""
+    for path in (*folder.glob("*.png"), *folder.glob("report.html")):
+        path.unlink()
+
+
 def show(document: Mapping[str, Any]) -> None:
     """Print the tables of results.
 

@@ -24,12 +24,26 @@ def read_sample(cpu, records=1000):
 def join_sample(moved, stay):
     """A join after which partition 0 moved and partition 1 stayed; waits in seconds."""
     rows = [
-        {"partition": 0, "before": ["m0"], "after": ["m1"], "moved": True, "wait_s": moved},
-        {"partition": 1, "before": ["m0"], "after": ["m0"], "moved": False, "wait_s": stay},
+        {
+            "partition": 0,
+            "before": ["m0"],
+            "after": ["m1"],
+            "fate": "moved",
+            "wait_s": moved,
+            "silence": [-0.1, moved - 0.1],
+        },
+        {
+            "partition": 1,
+            "before": ["m0"],
+            "after": ["m0"],
+            "fate": "stay",
+            "wait_s": stay,
+            "silence": [0.2, stay + 0.2],
+        },
     ]
     return {
-        "load": 0.1, "records": 100, "lost": 0, "repeated": 2, "waits": encoded([moved, stay]),
-        "counted": 2, "cpu_s": None, "usual_s": 0.01, "recover_s": moved, "partitions": rows,
+        "load": 0.1, "records": 100, "lost": 0, "repeated": 2, "uncommitted": 0,
+        "waits": encoded([moved, stay]), "counted": 2, "cpu_s": None, "usual_s": 0.01, "recover_s": moved, "partitions": rows,
         "spans": [[0, "m0", -1.0, 0.0], [0, "m1", 0.5, 1.0], [1, "m0", -1.0, 1.0]],
         "result": {"compiled": True, "versions": {"x": "1"}, "rss_bytes": 1_000_000},
     }  # fmt: skip

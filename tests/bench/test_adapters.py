@@ -111,7 +111,7 @@ def test_a_process_ends_when_its_standard_input_does():
     job = {
         "job": "follow", "level": "range", "instance": None, "bootstrap": "127.0.0.1:1",
         "topic": "t", "group": "g", "session_timeout_s": 6.0, "heartbeat_interval_s": 1.0,
-        "auto_commit_s": 1.0, "slow_revoke_s": 0.0,
+        "auto_commit_s": 1.0, "slow_revoke_s": 0.0, "protocol": "classic",
     }  # fmt: skip
     done = subprocess.run(
         command("forgetful"), input=json.dumps(job) + "\n", capture_output=True, text=True,

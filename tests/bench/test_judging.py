@@ -9,7 +9,7 @@ from kgroup.bench.judging import fault, judged
 from kgroup.errors import ArgumentError
 from kgroup.testing import InProcessBroker
 
-PLAN = Plan(runs=1, claims=2, records=320, limit_s=60.0)
+PLAN = Plan(runs=1, claims=2, commits=1500, records=320, limit_s=60.0)
 FIRST = {"a": [0, 1], "b": [2, 3], "c": [4]}
 
 
@@ -83,9 +83,33 @@ def test_an_assignor_that_a_client_does_not_have_is_absent():
 
 def test_a_group_that_holds_less_than_all_is_at_fault():
     cell = Cell("scale", "kgroup", size=Size(3, 7))
-    said = fault(cell, PLAN, {"result": {"held": 6}}, {}, proof=False)
-    assert said == "6 partitions are held, not 7"
-    assert not fault(cell, PLAN, {"result": {"held": 7}}, {}, proof=False)
+
+    def said(*shares):
+        return fault(cell, PLAN, {"result": {"held": 7}, "shares": shares}, {}, proof=False)
+
+    assert not said([0, 1, 2], [3, 4], [5, 6])
+    assert said([0, 1, 2], [3, 4], [5]) == "6 partitions are held, not 7"
+    assert said([0, 1, 2], [3, 4, 0], [5, 6]) == "7 partitions are held, not 7"
+    assert said([0, 1, 2, 3], [4, 5, 6]) == "2 members, not 3"
+    assert said() == "0 partitions are held, not 7"
+
+
+@pytest.mark.parametrize(
+    ("committed", "stored", "told", "words"),
+    [
+        (1700, 1700, 1500, ""),
+        (1700, None, 1500, ""),
+        (1699, 1700, 1500, "has committed 1699, not 1700"),
+        (1700, 400, 1500, "has stored 400 commits, not 1700"),
+        (1700, 1700, 1, "1 commits were measured, not 1500"),
+    ],
+    ids=["all", "nobody says", "the last is missing", "most are missing", "few are measured"],
+)
+def test_commits_are_what_the_coordinator_has_stored(committed, stored, told, words):
+    sample = {"committed": committed, "commits": stored, "result": {"commits": told}}
+    said = fault(Cell("commit", "kgroup"), PLAN, sample, {}, proof=False)
+    assert words in said
+    assert bool(said) is bool(words)
 
 
 def test_fewer_claims_than_asked_for_are_a_fault():

@@ -14,7 +14,7 @@ from kgroup.bench.histogram import encoded, percentiles
 from kgroup.bench.page import page
 from kgroup.bench.plots import pictures
 from kgroup.bench.result import entries_of, read, written
-from kgroup.bench.tables import rows, sparkline
+from kgroup.bench.tables import heads, rows, sparkline
 from kgroup.errors import ConfigError
 from tests.bench.stage import (
     FAST,
@@ -100,10 +100,17 @@ def test_the_waits_of_partitions_that_moved_and_that_stayed_are_told_apart():
 def test_where_nothing_stayed_there_is_no_figure_of_it_and_no_zero():
     sample = join_sample(0.5, 0.02)
     sample["partitions"] = sample["partitions"][:1]
-    found = document(entry("kgroup", "range", [sample], job="join"))
+    found = document(entry("kgroup", "range", [sample], job="join"), EVENT)
     assert "stay_ms" not in found["cells"][0]["figures"]
-    [row] = rows(found["cells"])
-    assert row[3:6] == ["500 ms", "-", "-"]
+    place = heads(found["cells"]).index("stay: silence")
+    lines = {tuple(row[place : place + 2]) for row in rows(found["cells"])}
+    assert lines == {("-", "-"), ("30 (20-40) ms", "30 (20-40) ms")}
+
+
+def test_a_column_that_no_cell_has_is_left_out():
+    names = heads(document(EVENT)["cells"])
+    assert "stay: silence" in names
+    assert "restarted: silence" not in names
 
 
 def test_a_cell_that_an_interrupted_run_did_not_reach_says_so():

@@ -14,6 +14,15 @@ kgroup = ["records", "values"]
 confluent = ["poll"]
 """
 
+GROUP = """
+about = "What it costs"
+jobs = ["join"]
+[clients]
+kgroup = ["cooperative-sticky", "mine.assignors:Fair"]
+"confluent@kip848" = ["uniform"]
+mine = ["anything"]
+"""
+
 SIZES = "[[sizes]]\nmembers = 3\npartitions = 7\n[[sizes]]\nmembers = 2\npartitions = 2\n"
 
 
@@ -47,8 +56,9 @@ def test_a_client_that_a_scenario_does_not_name_has_one_cell():
 def test_a_client_of_kgroups_that_a_scenario_does_not_name_reads_in_its_usual_way():
     found = parse(FAIR, "mine", "mine.toml")
     assert [cell.level for cell in found.cells(["aiokafka"])] == ["getmany"]
-    group = parse(FAIR.replace("read", "join"), "mine", "mine.toml")
-    assert [cell.level for cell in group.cells(["aiokafka", "mine"])] == ["range", "range"]
+    group = parse(GROUP, "mine", "mine.toml")
+    assert [cell.level for cell in group.cells(["aiokafka", "other"])] == ["range", "range"]
+    assert [cell.level for cell in group.cells(["java@kip848"])] == ["uniform"]
 
 
 def test_loops_are_for_clients_that_run_on_them():
@@ -70,8 +80,8 @@ def test_a_job_that_is_about_sizes_has_a_cell_of_each():
 
 
 def test_marshal_mode_has_guarantees_instead_of_assignors():
-    text = FAIR.replace('["read"]', '["join"]').replace("confluent", "marshal")
-    cells = [*parse(text.replace('"poll"', '"at most once"'), "mine", "mine.toml").cells()]
+    text = GROUP.replace("mine =", "marshal =").replace("anything", "at most once")
+    cells = [*parse(text, "mine", "mine.toml").cells()]
     assert [cell.level for cell in cells if cell.client == "marshal"] == ["at most once"]
     assert [cell.level for cell in find("consume").cells(["marshal"])] == ["at least once"]
 
@@ -109,6 +119,27 @@ def test_a_scenario_says_how_many_brokers_it_takes():
         ("brokers = true\n" + FAIR, ("mine.toml: brokers", "1 or 3")),
         (FAIR + "[sizes]\nmembers = 3\n", ("mine.toml: sizes", "[[sizes]]")),
         (FAIR + "[broker]\na.b = 3\n", ("mine.toml: broker.a", '"a.b" = 1')),
+        (FAIR.replace("values", "vlaues"), ("mine.toml: clients.kgroup", "mean 'values'")),
+        (FAIR.replace("values", "records"), ("mine.toml: clients.kgroup", "once")),
+        (FAIR.replace('["read"]', '["read", "read"]'), ("mine.toml: jobs", "once")),
+        (GROUP.replace("uniform", "sticky"), ("clients.confluent@kip848", "uniform, range")),
+        (GROUP + "[group]\nbatch = 5000\n", ("group.batch", "at most 100")),
+        (
+            GROUP + "[group]\nrate = 90000\nbatch = 5000\n" + '[[data]]\nname = "x"\n'
+            "value_bytes = 1000\n",
+            ("group.batch", "at most 900 of 'x'"),
+        ),
+        (GROUP.replace("join", "crash") + "[group]\nmembers = 1\n", ("group.members", "2")),
+        (GROUP.replace("join", "failover"), ("mine.toml: brokers", "3: a failover kills one")),
+        (FAIR + "[size]\nruns = 1000\n", ("size.runs", "at most 100")),
+        (FAIR + "[group]\nbefore = 1e9\n", ("group.before", "at most 3,600")),
+        (FAIR + '[[data]]\nname = "x"\nvalue_bytes = 2000000\n', ("value_bytes", "900,000")),
+        (FAIR + '[[data]]\nname = "a/b"\nvalue_bytes = 10\n', ("data.name", "letters")),
+        (FAIR + '[[data]]\nname = "x"\nvalue_bytes = 10\n' * 2, ("data.name", "once")),
+        (
+            FAIR + '[size]\nrecords = 5\n[[data]]\nname = "x"\nvalue_bytes = 10\nshare = 9\n',
+            ("data.share", "size.records (5)"),
+        ),
     ],
 )
 def test_a_mistake_names_file_key_and_way_out(text, words):

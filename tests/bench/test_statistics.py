@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import pairwise
 from statistics import median
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgroup.bench.statistics import (
+    LEVEL,
     Verdict,
     difference,
     least_chance,
@@ -93,9 +95,29 @@ def test_the_same_thing_is_seldom_called_different():
     assert wrongs <= 4
 
 
-def test_the_same_seed_gives_the_same_interval():
-    values = [3.0, 1.0, 2.0, 5.0, 4.0]
-    assert median_interval(values, 1) == median_interval(values, 1)
+@pytest.mark.parametrize("count", [3, 5, 7, 9])
+def test_an_interval_holds_the_truth_as_often_as_it_says(count):
+    # The truth of each draw is 1; how its spread is shaped is not known to the interval.
+    chance = random.Random(count)
+    draws = [[chance.expovariate(math.log(2)) for _ in range(count)] for _ in range(1500)]
+    medians = [median_interval(each) for each in draws]
+    found = (difference(*pair) for pair in pairwise(draws))
+    ratios = [each.interval for each in found if each is not None]
+    for intervals in (medians, ratios):
+        held = sum(each.low <= 1 <= each.high for each in intervals) / len(intervals)
+        assert held == pytest.approx(intervals[0].holds, abs=0.03)
+
+
+def test_an_interval_says_what_few_runs_are_worth():
+    assert median_interval([1.0]).holds == 0
+    assert median_interval([1.0, 2.0, 3.0]).holds == pytest.approx(0.75)
+    assert median_interval([1.0, 2.0, 3.0, 4.0, 5.0]).holds == pytest.approx(0.9375)
+
+
+def test_nine_runs_leave_the_outermost_out():
+    found = median_interval([float(each) for each in range(1, 10)])
+    assert (found.low, found.high) == (2.0, 8.0)
+    assert found.holds > LEVEL
 
 
 def test_nothing_is_said_of_no_runs_or_of_a_median_of_nothing():

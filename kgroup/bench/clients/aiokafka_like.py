@@ -6,6 +6,8 @@ Never: treats the two differently.
 
 import asyncio
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -37,7 +39,9 @@ class AiokafkaLike:
 
         async def main() -> None:
             async with self._consumer(job, run.group) as consumer:
-                await level(consumer, run, job["records"])
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(job["limit_s"]):
+                        await level(consumer, run, job["records"])
                 run.complete()
 
         self._run(main)
@@ -58,17 +62,17 @@ class AiokafkaLike:
 
         return int(self._run(main))
 
-    def members(self, job: Job) -> dict[str, Any]:
-        """Start many members of one group and let them wait."""
+    def members(self, job: Job, formed: Callable[[], None]) -> dict[str, Any]:
+        """Start many members of one group, tell when it is formed, and let them wait."""
         from kgroup.bench.clients.crowd import Crowd  # noqa: PLC0415 - the other jobs do not need it
 
         crowd = Crowd(
             lambda: self._consumer(job, job["group"]),
             lambda consumer: consumer.getmany(timeout_ms=500),
-            job["members"],
-            job["partitions"],
+            job,
+            formed,
         )
-        found: dict[str, Any] = self._run(lambda: crowd.measure(job["idle_s"]))
+        found: dict[str, Any] = self._run(crowd.measure)
         return found
 
     def follow(self, job: Job, told: Following) -> None:

@@ -30,7 +30,8 @@ class Marshal(Native):
 
         async def main() -> None:
             async with self._consumer(job, run.group, **_options(job)) as consumer:
-                await LEVELS["records"](consumer, run, job["records"])
+                with anyio.move_on_after(job["limit_s"]):
+                    await LEVELS["records"](consumer, run, job["records"])
                 run.complete()
 
         self._run(main)

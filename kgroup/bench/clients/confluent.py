@@ -33,7 +33,7 @@ class Confluent:
         """Read the topic to its end."""
         level, settings = LEVELS[job["level"]]
         with self._consumer(job, run.group, settings) as consumer:
-            level(consumer, run, job["records"])
+            level(consumer, run, job)
             run.complete()
 
     def commit(self, job: Job, commits: Commits) -> int:
@@ -48,19 +48,24 @@ class Confluent:
             [committed] = consumer.committed(consumer.assignment())
             return int(committed.offset)
 
-    def members(self, job: Job) -> dict[str, Any]:  # noqa: ARG002 - as all clients
+    def members(self, job: Job, formed: Callable[[], None]) -> dict[str, Any]:  # noqa: ARG002 - as all clients
         """Refuse: each consumer has threads of its own."""
         raise ImportError("its consumers block: there are no 100 in one thread")
 
     def follow(self, job: Job, told: Following) -> None:
         """Be a member of a group, and tell what is delivered until it is over."""
         settings = {
-            "partition.assignment.strategy": job["level"],
-            "session.timeout.ms": int(job["session_timeout_s"] * 1000),
-            "heartbeat.interval.ms": int(job["heartbeat_interval_s"] * 1000),
             "enable.auto.commit": True,
             "auto.commit.interval.ms": int(job["auto_commit_s"] * 1000),
         }
+        if job["protocol"] == "consumer":
+            settings["group.remote.assignor"] = job["level"]
+        else:
+            settings |= {
+                "partition.assignment.strategy": job["level"],
+                "session.timeout.ms": int(job["session_timeout_s"] * 1000),
+                "heartbeat.interval.ms": int(job["heartbeat_interval_s"] * 1000),
+            }
         if job["instance"] is not None:
             settings["group.instance.id"] = job["instance"]
         slow = job["slow_revoke_s"]
@@ -68,11 +73,7 @@ class Confluent:
             if slow:
                 consumer.subscribe([job["topic"]], on_revoke=lambda *_: time.sleep(slow))
             while not told.over.is_set():
-                first = consumer.poll(POLL)  # `consume` would wait until there are as many as asked
-                rest = consumer.consume(BATCH - 1, 0) if first is not None else []
-                messages = [
-                    each for each in (first, *rest) if each is not None and not each.error()
-                ]
+                messages = [each for each in _some(consumer, POLL) if not each.error()]
                 told.took((each.partition(), each.offset(), each.value()) for each in messages)
 
     @contextmanager
@@ -81,6 +82,7 @@ class Confluent:
             {
                 "bootstrap.servers": job["bootstrap"],
                 "group.id": group,
+                "group.protocol": job["protocol"],
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
                 **settings,
@@ -102,12 +104,20 @@ def _next(consumer: Any) -> Any:  # noqa: ANN401
         return message
 
 
-def _consume(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
-    proof = run.tally.proof
+def _some(consumer: Any, wait: float) -> list[Any]:  # noqa: ANN401
+    """Return the messages there are; `consume` alone would wait for as many as it was asked."""
+    first = consumer.poll(wait)
+    return [] if first is None else [first, *consumer.consume(BATCH - 1, 0)]
+
+
+def _consume(consumer: Any, run: Pass, job: Job) -> None:  # noqa: ANN401
+    proof, expected = run.tally.proof, job["records"]
     while run.tally.records < expected:
-        messages = consumer.consume(BATCH, 1.0)
+        messages = _some(consumer, 1.0)
         if messages:
             run.arrived(len(messages))
+        elif run.is_late(job["limit_s"]):
+            break
         records = offsets = size = crc = 0
         for message in messages:
             value = message.value()
@@ -119,12 +129,14 @@ def _consume(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
         run.tally.add(records, offsets, size, crc)
 
 
-def _poll(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
-    proof = run.tally.proof
+def _poll(consumer: Any, run: Pass, job: Job) -> None:  # noqa: ANN401
+    proof, expected = run.tally.proof, job["records"]
     records = offsets = size = crc = 0
     while records < expected:
         message = consumer.poll(1.0)
         if message is None:
+            if run.is_late(job["limit_s"]):
+                break
             continue
         if not records:
             run.arrived(1)
@@ -137,7 +149,7 @@ def _poll(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
     run.tally.add(records, offsets, size, crc)
 
 
-LEVELS: dict[str, tuple[Callable[[Any, Pass, int], None], dict[str, Any]]] = {
+LEVELS: dict[str, tuple[Callable[[Any, Pass, Job], None], dict[str, Any]]] = {
     "consume": (_consume, {}),
     "consume, tuned": (_consume, TUNED),
     "poll": (_poll, {}),

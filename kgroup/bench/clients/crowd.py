@@ -23,25 +23,27 @@ class Crowd:
     Args:
         make: builds a consumer.
         poll: asks it for records and waits at most half a second.
-        count: of members.
-        partitions: of the topic.
+        job: says how many members and partitions there are, and how long they stand idle.
+        formed: is told when the group stands.
     """
 
     def __init__(
         self,
         make: Callable[[], Any],
         poll: Callable[[Any], Awaitable[object]],
-        count: int,
-        partitions: int,
+        job: dict[str, Any],
+        formed: Callable[[], None],
     ) -> None:
         self._make = make
         self._poll = poll
-        self._count = count
-        self._partitions = partitions
+        self._count = job["members"]
+        self._partitions = job["partitions"]
+        self._idle = job["idle_s"]
+        self._told = formed
         self._members: list[Any] = []
         self._over = False
 
-    async def measure(self, idle: float) -> dict[str, Any]:
+    async def measure(self) -> dict[str, Any]:
         """Form the group, let it stand idle, and end it."""
         began, began_wall = mark(), time.time()
         async with asyncio.TaskGroup() as tasks:
@@ -49,7 +51,8 @@ class Crowd:
                 tasks.create_task(self._live())
             formed = await self._formed()
             before, ago = mark(), time.time() - time.monotonic()
-            await asyncio.sleep(idle)
+            self._told()
+            await asyncio.sleep(self._idle)
             after = mark()
             held = len(self._held())
             self._over = True

@@ -25,10 +25,12 @@ class Following:
         answer: writes a line.
 
     Attributes:
+        go: set when one that is held may begin.
         over: set when it is to close its consumer and end.
     """
 
     def __init__(self, answer: Callable[[str, object], None]) -> None:
+        self.go = threading.Event()
         self.over = threading.Event()
         self._answer = answer
         self.records = 0

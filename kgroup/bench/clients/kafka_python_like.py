@@ -5,7 +5,7 @@ Never: treats the two differently.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import Any
@@ -35,7 +35,7 @@ class KafkaPythonLike:
         """Read the topic to its end."""
         level = {"poll": _poll, "iterate": _iterate}[job["level"]]
         with self._consumer(job, run.group) as consumer:
-            level(consumer, run, job["records"])
+            level(consumer, run, job)
             run.complete()
 
     def commit(self, job: Job, commits: Commits) -> int:
@@ -49,7 +49,7 @@ class KafkaPythonLike:
                 commits.took(time.perf_counter() - began)
             return int(consumer.committed(tp))
 
-    def members(self, job: Job) -> dict[str, Any]:  # noqa: ARG002 - as all clients
+    def members(self, job: Job, formed: Callable[[], None]) -> dict[str, Any]:  # noqa: ARG002 - as all clients
         """Refuse: a consumer blocks its thread."""
         raise ImportError("its consumers block: there are no 100 in one thread")
 
@@ -110,18 +110,20 @@ def _one(consumer: Any) -> Any:  # noqa: ANN401
             return tp
 
 
-def _poll(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
-    tally = run.tally
+def _poll(consumer: Any, run: Pass, job: Job) -> None:  # noqa: ANN401
+    tally, expected = run.tally, job["records"]
     while tally.records < expected:
         batches = consumer.poll(timeout_ms=1000)
         if batches:
             run.arrived(sum(map(len, batches.values())))
+        elif run.is_late(job["limit_s"]):
+            break
         for records in batches.values():
             tally.add_records(records)
 
 
-def _iterate(consumer: Any, run: Pass, expected: int) -> None:  # noqa: ANN401
-    proof = run.tally.proof
+def _iterate(consumer: Any, run: Pass, job: Job) -> None:  # noqa: ANN401
+    proof, expected = run.tally.proof, job["records"]
     records = offsets = size = crc = 0
     for record in consumer:
         if not records:

@@ -54,6 +54,10 @@ class Pass:
         self._ended: dict[str, float] | None = None
         self._began = mark()
 
+    def is_late(self, limit: float) -> bool:
+        """Return whether it has taken longer than so many seconds: what is missing was lost."""
+        return time.monotonic() - self._began["at"] > limit
+
     def arrived(self, records: int) -> None:
         """So many were handed out; the first time counts."""
         if self._first_at is None:
@@ -127,14 +131,16 @@ async def read_each(consumer: Any, run: Pass, expected: int) -> None:  # noqa: A
     """
     proof = run.tally.proof
     records = offsets = size = crc = 0
-    async for record in consumer:
-        if not records:
-            run.arrived(1)
-        records += 1
-        offsets += record.offset
-        size += len(record.value)
-        if proof:
-            crc += crc32(record.value)
-        if records == expected:
-            break
-    run.tally.add(records, offsets, size, crc)
+    try:
+        async for record in consumer:
+            if not records:
+                run.arrived(1)
+            records += 1
+            offsets += record.offset
+            size += len(record.value)
+            if proof:
+                crc += crc32(record.value)
+            if records == expected:
+                break
+    finally:
+        run.tally.add(records, offsets, size, crc)  # when its time was up, too

@@ -34,7 +34,8 @@ class Native:
 
         async def main() -> None:
             async with self._consumer(job, run.group) as consumer:
-                await level(consumer, run, job["records"])
+                with anyio.move_on_after(job["limit_s"]):
+                    await level(consumer, run, job["records"])
                 run.complete()
 
         self._run(main)
@@ -55,26 +56,24 @@ class Native:
 
         return int(self._run(main))
 
-    def members(self, job: Job) -> dict[str, Any]:
-        """Start many members of one group and let them wait."""
+    def members(self, job: Job, formed: Callable[[], None]) -> dict[str, Any]:
+        """Start many members of one group, tell when it is formed, and let them wait."""
         from kgroup.bench.clients.crowd import Crowd  # noqa: PLC0415 - needs asyncio, others do not
 
         crowd = Crowd(
             lambda: self._consumer(job, job["group"]),
             lambda consumer: consumer.getmany(timeout=0.5),
-            job["members"],
-            job["partitions"],
+            job,
+            formed,
         )
-        found: dict[str, Any] = self._run(lambda: crowd.measure(job["idle_s"]))
+        found: dict[str, Any] = self._run(crowd.measure)
         return found
 
     def follow(self, job: Job, told: Following) -> None:
         """Be a member of a group, and tell what is delivered until it is over."""
         options: Job = {
-            "assignors": [job["level"]],
+            **_spoken(job),
             "group_instance_id": job["instance"],
-            "session_timeout": job["session_timeout_s"],
-            "heartbeat_interval": job["heartbeat_interval_s"],
             "enable_auto_commit": True,
             "auto_commit_interval": job["auto_commit_s"],
         }
@@ -91,10 +90,26 @@ class Native:
         return led(KgroupLeader(job["level"]), job)
 
     def _consumer(self, job: Job, group: str, **more: object) -> Any:  # noqa: ANN401
-        options = {"auto_offset_reset": "earliest", "enable_auto_commit": False, **more}
+        options = {
+            "auto_offset_reset": "earliest",
+            "enable_auto_commit": False,
+            "group_protocol": job["protocol"],
+            **more,
+        }
         return self._make(
             job["topic"], bootstrap_servers=job["bootstrap"], group_id=group, **options
         )
+
+
+def _spoken(job: Job) -> Job:
+    """Return the options of a protocol; a member of KIP-848 leaves times to its coordinator."""
+    if job["protocol"] == "consumer":
+        return {"server_assignor": job["level"]}
+    return {
+        "assignors": [job["level"]],
+        "session_timeout": job["session_timeout_s"],
+        "heartbeat_interval": job["heartbeat_interval_s"],
+    }
 
 
 class _Slow:

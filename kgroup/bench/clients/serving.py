@@ -31,8 +31,8 @@ class Client(Protocol):
         """Read and commit record after record; return what is committed at the end."""
         ...
 
-    def members(self, job: Job) -> dict[str, Any]:
-        """Start many members of one group and let them wait."""
+    def members(self, job: Job, formed: Callable[[], None]) -> dict[str, Any]:
+        """Start many members of one group, tell when it is formed, and let them wait."""
         ...
 
     def follow(self, job: Job, told: Following) -> None:
@@ -65,7 +65,9 @@ def serve(make: Any) -> None:  # noqa: ANN401 - a callable that imports what it 
         client: Client = make(job)
         now = mark()
         answer("ready", {**now, "import_s": now["at"] - began})
-        return _do(client, job, told)
+        if job.get("hold"):
+            told.go.wait()  # standard input ends, and this process with it, if nobody says so
+        return _do(client, job, told, lambda: answer("formed", mark()))
 
     try:
         answer("result", _profiled(work) if job.get("profile") else work())
@@ -81,12 +83,14 @@ def _listen(told: Following, answer: Callable[[str, object], None]) -> None:
         said = json.loads(line)
         if "mark" in said:
             answer("mark", mark())
+        elif "go" in said:
+            told.go.set()
         elif "stop" in said:
             told.over.set()
     os._exit(1)
 
 
-def _do(client: Client, job: Job, told: Following) -> dict[str, Any]:
+def _do(client: Client, job: Job, told: Following, formed: Callable[[], None]) -> dict[str, Any]:
     match job["job"]:
         case "read":
             result = _read(client, job)
@@ -94,7 +98,7 @@ def _do(client: Client, job: Job, told: Following) -> dict[str, Any]:
             commits = Commits(job["commits"], job["warm_up"])
             result = commits.result(client.commit(job, commits))
         case "members":
-            result = client.members(job)
+            result = client.members(job, formed)
         case "follow":
             client.follow(job, told)
             result = told.result()

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.zip.CRC32;
@@ -43,6 +44,7 @@ public final class Consume {
         "cooperative-sticky", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor");
 
     private final Map<String, String> job;
+    private final CountDownLatch begin = new CountDownLatch(1);
     private volatile boolean over;
 
     private Consume(Map<String, String> job) {
@@ -56,7 +58,13 @@ public final class Consume {
         ear.setDaemon(true);
         ear.start();
         try {
-            System.out.println("{\"ready\":{" + mark() + ",\"import_s\":null}}");
+            if (client.job.getOrDefault("hold", "false").equals("true")) {
+                Class.forName("org.apache.kafka.clients.consumer.KafkaConsumer");
+                System.out.println("{\"ready\":{" + mark() + ",\"import_s\":null}}");
+                client.begin.await();
+            } else {
+                System.out.println("{\"ready\":{" + mark() + ",\"import_s\":null}}");
+            }
             System.out.println("{\"result\":" + client.run() + "}");
         } catch (UnsupportedOperationException error) {
             System.out.println("{\"absent\":\"" + error.getMessage() + "\"}");
@@ -85,6 +93,8 @@ public final class Consume {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 if (line.contains("\"mark\"")) {
                     System.out.println("{\"mark\":{" + mark() + "}}");
+                } else if (line.contains("\"go\"")) {
+                    begin.countDown();
                 } else if (line.contains("\"stop\"")) {
                     over = true;
                 }
@@ -97,9 +107,13 @@ public final class Consume {
 
     private String follow() {
         Map<String, String> settings = new HashMap<>();
-        settings.put("partition.assignment.strategy", ASSIGNORS.get(job.get("level")));
-        settings.put("session.timeout.ms", millis("session_timeout_s"));
-        settings.put("heartbeat.interval.ms", millis("heartbeat_interval_s"));
+        if ("consumer".equals(job.get("protocol"))) {
+            settings.put("group.remote.assignor", job.get("level"));
+        } else {
+            settings.put("partition.assignment.strategy", ASSIGNORS.get(job.get("level")));
+            settings.put("session.timeout.ms", millis("session_timeout_s"));
+            settings.put("heartbeat.interval.ms", millis("heartbeat_interval_s"));
+        }
         settings.put("enable.auto.commit", "true");
         settings.put("auto.commit.interval.ms", millis("auto_commit_s"));
         if (job.get("instance") != null && !job.get("instance").equals("null")) {
@@ -173,8 +187,9 @@ public final class Consume {
         double first = -1;
         int firstRecords = 0;
         CRC32 crc = new CRC32();
+        double late = seconds() + Double.parseDouble(job.get("limit_s"));
         try (KafkaConsumer<byte[], byte[]> consumer = consumer(group, Map.of())) {
-            while (records < expected) {
+            while (records < expected && seconds() < late) {
                 ConsumerRecords<byte[], byte[]> batch = consumer.poll(Duration.ofSeconds(1));
                 if (first < 0 && !batch.isEmpty()) {
                     first = seconds();
@@ -243,6 +258,7 @@ public final class Consume {
         Properties settings = new Properties();
         settings.put("bootstrap.servers", job.get("bootstrap"));
         settings.put("group.id", group);
+        settings.put("group.protocol", job.getOrDefault("protocol", "classic"));
         settings.put("auto.offset.reset", "earliest");
         settings.put("enable.auto.commit", "false");
         settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
