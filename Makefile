@@ -101,7 +101,7 @@ test-aiokafka: $(DEV_READY) ## run the tests of the wire with the oldest and the
 bench: $(BENCH_READY) ## measure reading next to other clients (an hour); ARGS="--quick --json FILE"
 	@$(TESTING) -m benchmarks.consume $(ARGS)
 
-bench-groups: $(BENCH_READY) ## measure what rebalances cost next to other clients (an hour); ARGS="--resume"
+bench-groups: $(BENCH_READY) ## measure what rebalances cost next to other clients (45 minutes); ARGS="--resume"
 	@$(TESTING) -m kgroup.cli bench run --full --out bench-results $(ARGS)
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from benchmarks.consume.goals import GOAL_HEADS, goal_row, verdicts
 from benchmarks.consume.page import PAGE, committed_page
-from benchmarks.consume.runs import draw
+from benchmarks.consume.runs import draw, keep
 from benchmarks.consume.scenarios import PEERS, cells
 from kgroup.bench.cells import Cell, Plan
 from kgroup.bench.contest import Contest, Entry
@@ -35,7 +35,8 @@ def main() -> int:
         PAGE.write_text(committed_page(options.page), encoding="utf-8")
         return 0
     wanted = _wanted(options)
-    if options.pictures:
+    if options.keep:
+        print("\n".join(map(str, keep(options.keep))))
         draw()
         return 0
     if options.list:
@@ -114,7 +115,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="of the values")
     parser.add_argument("--quick", action="store_true", help="a little of everything, in minutes")
     parser.add_argument("--json", type=Path, help="keep the results in this file")
-    parser.add_argument("--pictures", action="store_true", help="draw the results of scenarios")
+    parser.add_argument("--keep", type=Path, help="commit results of `kgroup bench run`, and draw")
     parser.add_argument("--page", type=Path, help="write docs/performance.md from these results")
     return parser.parse_args()
 

@@ -15,7 +15,7 @@ import anyio
 from kgroup.admin.groups import committed_offsets, delete_group
 from kgroup.bench.filling import connected, remove
 from kgroup.codes import ApiKey
-from kgroup.errors import ConfigError, KGroupError
+from kgroup.errors import ConfigError, KGroupError, NoBrokerError
 from kgroup.net.cluster import Cluster
 from kgroup.net.coordinator import ask_node
 from kgroup.net.group_description import describe_group
@@ -88,6 +88,8 @@ def check_brokers(bootstrap: str, prefix: str, where: str, *, newer: bool) -> No
     try:
         create_topic(bootstrap, name, 1)
         remove(bootstrap, [name])
+    except NoBrokerError:
+        raise
     except (KGroupError, TimeoutError) as error:
         expected = "brokers on which you may create and delete topics; without --bootstrap one is "
         raise ConfigError(where, bootstrap, f"{expected}started here ({error})") from error

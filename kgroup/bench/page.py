@@ -7,15 +7,17 @@ Never: leaves out a loss, or says "faster" where the runs do not.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import product
 from typing import Any, Final
 
+from kgroup.bench.cells import KIP848
 from kgroup.bench.compare import two_clients
 from kgroup.bench.plots import Picture
 from kgroup.bench.statistics import median_interval
 from kgroup.bench.tables import groups, heads, named, number, rows
 
 Document = Mapping[str, Any]
-OURS: Final = "kgroup"
+OURS: Final = ("kgroup", f"kgroup{KIP848}")
 _STYLE: Final = """\
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --line: #d0d0d0; --dim: #666; }
 @media (prefers-color-scheme: dark) {
@@ -84,7 +86,7 @@ def _groups(document: Document) -> Iterator[str]:
 
 
 def _comparison(document: Document) -> Iterator[str]:
-    others = {cell["client"] for cell in document["cells"]} - {OURS}
+    others = sorted({cell["client"] for cell in document["cells"]} - {*OURS})
     lines = [
         [
             row.cell.split(": ", 1)[1],
@@ -97,8 +99,8 @@ def _comparison(document: Document) -> Iterator[str]:
             f"{row.difference.chance:.3f}",
             {True: "better", False: "worse", None: "not shown"}[row.better],
         ]
-        for other in sorted(others)
-        for row in two_clients(document, OURS, other)
+        for ours, other in product(OURS, others)
+        for row in two_clients(document, ours, other)
         if row.difference is not None
     ]
     if lines:

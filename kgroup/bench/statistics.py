@@ -136,8 +136,8 @@ def _tail(ours: int, theirs: int, most: int) -> float:
         mean = ours * theirs / 2
         deviation = math.sqrt(ours * theirs * (ours + theirs + 1) / 12)
         return math.erfc((mean - most - 0.5) / deviation / math.sqrt(2)) / 2
-    ways = sum(_ways(ours, theirs, pairs) for pairs in range(most + 1))
-    return ways / float(math.comb(ours + theirs, ours))
+    ways: int = sum(_ways(ours, theirs, pairs) for pairs in range(most + 1))
+    return ways / math.comb(ours + theirs, ours)
 
 
 @cache

@@ -37,10 +37,9 @@ _INTERRUPTED: Final = 130
 _QUICK_RUNS: Final = 3
 _QUICK: Final = ("quick-consume", "quick-rebalance")
 _FULL: Final = (
-    *("latency", "rebalance", "slow-callback", "restart", "rolling", "failover"),
-    *("scale", "swarm", "swarm-delayed", "assignors", "marshal"),
+    *("commit", "start", "latency", "rebalance", "restart", "scale", "failover", "swarm-delayed"),
 )
-"""What `docs/performance.md` shows besides reading; within an hour."""
+"""What `docs/performance.md` shows besides reading; within 45 minutes on two cores."""
 _RESULT: Final = "result.json"
 
 
@@ -79,9 +78,9 @@ class Measuring:
     quick: Annotated[
         bool, typer.Option("--quick", help="A little of two scenarios, in two minutes; rough.")
     ] = False
-    full: Annotated[
-        bool, typer.Option("--full", help="All scenarios about groups, in an hour.")
-    ] = False
+    full: Annotated[bool, typer.Option("--full", help="What is about groups, in 45 minutes.")] = (
+        False
+    )
     clients: Annotated[
         str | None, typer.Option(help="Some clients alone: kgroup,aiokafka; the first one leads.")
     ] = None

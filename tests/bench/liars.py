@@ -6,6 +6,7 @@ import sys
 from kgroup.bench.clients.following import Following
 from kgroup.bench.clients.native import Native
 from kgroup.bench.clients.serving import serve
+from kgroup.bench.clients.tally import Tally
 
 
 class Dropping(Following):
@@ -25,6 +26,55 @@ class Dropping(Following):
 
     def took(self, records):
         self._told.took(each for each in records if each[:2] != (0, 3))
+
+
+class Stammering(Dropping):
+    """Tells of each record twice."""
+
+    def took(self, records):
+        given = [*records]
+        self._told.took(given)
+        self._told.took(given)
+
+
+class Repeating(Native):
+    """Delivers each record twice."""
+
+    def follow(self, job, told):
+        super().follow({**job, "level": "range"}, Stammering(told))
+
+
+class Leaking(Tally):
+    """Loses the first record it is given."""
+
+    def add_records(self, records):
+        kept = [*records]
+        super().add_records(kept if self.records else kept[1:])
+
+
+class Leaky(Native):
+    """Loses a record of the topic it reads."""
+
+    def read(self, job, run):
+        run.tally = Leaking(proof=job["proof"])
+        super().read({**job, "level": "records"}, run)
+
+
+class Impatient:
+    """Standard input without a word of waiting.
+
+    Args:
+        lines: as they come.
+    """
+
+    def __init__(self, lines):
+        self._lines = lines
+
+    def readline(self):
+        return json.dumps({**json.loads(self._lines.readline()), "hold": False})
+
+    def __iter__(self):
+        return iter(self._lines)
 
 
 class Forgetful(Native):
@@ -61,5 +111,9 @@ if __name__ == "__main__":
         case "deaf":
             while True:
                 sys.stdin.readline()
-        case _:
-            serve(lambda job: Forgetful({**job, "loop": "asyncio"}))
+        case "eager":
+            sys.stdin = Impatient(sys.stdin)
+            serve(lambda job: Native({**job, "loop": "asyncio"}))
+        case which:
+            kind = {"repeating": Repeating, "leaky": Leaky}.get(which, Forgetful)
+            serve(lambda job: kind({**job, "loop": "asyncio"}))

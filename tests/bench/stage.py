@@ -43,7 +43,8 @@ def join_sample(moved, stay):
     ]
     return {
         "load": 0.1, "records": 100, "lost": 0, "repeated": 2, "uncommitted": 0,
-        "waits": encoded([moved, stay]), "counted": 2, "cpu_s": None, "usual_s": 0.01, "recover_s": moved, "partitions": rows,
+        "waits": encoded([moved, stay]), "counted": 2, "cpu_s": None,
+        "usual_s": 0.01, "recover_s": moved, "partitions": rows,
         "spans": [[0, "m0", -1.0, 0.0], [0, "m1", 0.5, 1.0], [1, "m0", -1.0, 1.0]],
         "result": {"compiled": True, "versions": {"x": "1"}, "rss_bytes": 1_000_000},
     }  # fmt: skip

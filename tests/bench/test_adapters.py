@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from kgroup.bench.adapters import BUILT_IN, Adapters, read_own
 from kgroup.bench.cells import Cell, GroupPlan, Plan
 from kgroup.bench.contest import Contest, Entry, Means
+from kgroup.bench.figures import of_sample
+from kgroup.bench.leaving import beyond
 from kgroup.bench.processes import Talk, work
 from kgroup.errors import ArgumentError
 from kgroup.testing import InProcessBroker
@@ -27,12 +30,12 @@ def command(which):
     return [sys.executable, "-m", "tests.bench.liars", which]
 
 
-def measured(cell, adapters=None):
+def measured(cell, adapters=None, plan=PLAN):
     """Measure one cell on an in-process broker; a liar is an adapter by its name."""
     entry = Entry(cell)
     adapters = adapters or Adapters({cell.client: command(cell.client)})
     with InProcessBroker().serve() as broker:
-        Contest(broker.bootstrap, PLAN, silent, Means(adapters=adapters)).run([entry])
+        Contest(broker.bootstrap, plan, silent, Means(adapters=adapters)).run([entry])
     return entry
 
 
@@ -44,6 +47,33 @@ def test_a_member_that_loses_a_record_is_wrong_and_has_no_figures():
     entry = measured(Cell("latency", "forgetful"))
     assert (entry.status, entry.samples) == ("wrong", [])
     assert entry.reason == "1 records of partition 0 were never delivered"
+
+
+@pytest.mark.slow
+def test_a_member_that_repeats_is_measured_and_shown_with_it():
+    entry = measured(Cell("latency", "repeating"))
+    assert (entry.status, entry.reason) == ("measured", "")
+    [sample] = entry.samples
+    assert (sample["repeated"], sample["uncommitted"]) == (sample["records"], 0)
+    assert of_sample("latency", sample, {})["repeated"] == sample["records"]
+
+
+@pytest.mark.slow
+def test_a_reader_that_loses_a_record_is_told_how_many_it_has_read():
+    entry = measured(Cell("read", "leaky"), plan=replace(PLAN, limit_s=6.0))
+    assert (entry.status, entry.samples) == ("wrong", [])
+    assert entry.reason.startswith("records is 79, not 80")
+
+
+@pytest.mark.slow
+def test_a_member_that_does_not_wait_for_its_go_has_failed():
+    entry = measured(Cell("join", "eager", "range"))
+    assert (entry.status, entry.reason) == ("failed", "m1 did not wait for its go")
+
+
+def test_more_committed_than_there_is_is_a_fault():
+    assert beyond({0: 3, 1: 5}, {0: 3, 1: 4}) == "offset 5 of partition 1 is committed; it has 4"
+    assert not beyond({0: 3, 1: 0}, {0: 3, 1: 4})
 
 
 def test_a_reader_that_says_it_read_what_it_did_not_is_wrong_by_its_proof():

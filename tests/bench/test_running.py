@@ -6,15 +6,16 @@ import jsonschema
 import pytest
 
 from kgroup.bench.adapters import Adapters
+from kgroup.bench.asking import check_brokers, tidy
 from kgroup.bench.cells import Cell
 from kgroup.bench.contest import Entry
 from kgroup.bench.result import read
 from kgroup.bench.running import Kafkas, Run, is_whole, measured
 from kgroup.bench.scenario import parse
 from kgroup.cli import main
-from kgroup.errors import ArgumentError, BrokerError
+from kgroup.errors import ArgumentError, BrokerError, NoBrokerError
 from kgroup.testing import InProcessBroker
-from kgroup.testing.kafka import read_bounds
+from kgroup.testing.kafka import create_topic, read_bounds
 from tests.bench.stage import document, read_sample
 from tests.bench.test_result import SCHEMA
 
@@ -120,3 +121,58 @@ def test_another_run_is_not_gone_on_with(tmp_path, capsys):
     words = ["bench", "run", str(path), "--out", str(tmp_path), "--resume"]
     assert main([*words, "--bootstrap", "127.0.0.1:1"]) == 2
     assert "begins anew" in capsys.readouterr().err
+
+
+def test_results_are_not_written_over(tmp_path, capsys):
+    (tmp_path / "mine").mkdir()
+    kept = tmp_path / "mine" / "result.json"
+    kept.write_text("{}", encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT, encoding="utf-8")
+    words = ["bench", "run", str(path), "--out", str(tmp_path), "--bootstrap", "127.0.0.1:1"]
+    assert main(words) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert kept.read_text(encoding="utf-8") == "{}"
+
+
+def test_two_scenarios_of_one_name_are_refused(tmp_path, capsys):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.toml").write_text(TEXT, encoding="utf-8")
+    paths = [str(tmp_path / folder / "mine.toml") for folder in ("a", "b")]
+    assert main(["bench", "run", *paths, "--out", str(tmp_path / "out")]) == 2
+    assert "names differ" in capsys.readouterr().err
+
+
+def test_a_client_that_a_scenario_names_and_nobody_knows_is_refused_with_its_file(tmp_path, capsys):
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT.replace("kgroup =", "kgrup ="), encoding="utf-8")
+    assert main(["bench", "run", str(path), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "mine.toml: clients.kgrup" in said
+    assert "did you mean 'kgroup'" in said
+
+
+def test_a_cell_that_failed_is_tried_again_and_one_that_was_wrong_is_not(tmp_path):
+    cell = Cell("read", "kgroup", "records", "asyncio")
+    plan = Run(scenario=parse(TEXT, "mine", "mine.toml"), clients=(), adapters=Adapters())
+    found = {
+        status: is_whole(plan, document(Entry(cell, status=status), plan=plan.scenario.plan))
+        for status in ("failed", "wrong", "absent")
+    }
+    assert found == {"failed": False, "wrong": True, "absent": True}
+
+
+def test_brokers_that_do_not_answer_are_told_before_anything_starts():
+    with pytest.raises(NoBrokerError):
+        check_brokers("127.0.0.1:1", "x-", "mine: brokers", newer=False)
+
+
+def test_what_a_run_has_made_is_deleted_and_what_others_made_stays():
+    with InProcessBroker().serve() as broker:
+        for name in ("mine-1", "other"):
+            create_topic(broker.bootstrap, name, 1)
+        assert tidy(broker.bootstrap, "mine-", ["mine-1", "never"]) == []
+        assert read_bounds(broker.bootstrap, ["other"])
+        with pytest.raises(BrokerError, match="UNKNOWN_TOPIC"):
+            read_bounds(broker.bootstrap, ["mine-1"])

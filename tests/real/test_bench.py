@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
+from kgroup.bench.filling import connected
 from kgroup.cli import main
 from kgroup.errors import BrokerError
+from kgroup.net.group_description import list_groups
 from kgroup.testing.kafka import RealKafka, read_bounds
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -26,6 +29,7 @@ kgroup = ["LEVEL"]
 runs = 1
 records = 800
 idle_s = 0.2
+commits = 20
 
 [group]
 members = 1
@@ -52,7 +56,11 @@ def scenario(folder: Path, job: str, level: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("job", "level"), [("read", "records"), ("latency", "range"), ("join", "cooperative-sticky")]
+    ("job", "level"),
+    [
+        *(("read", "records"), ("latency", "range"), ("join", "cooperative-sticky")),
+        *(("restart", "range"), ("commit", "")),
+    ],
 )
 def test_every_record_is_counted_by_the_brokers_word(
     kafka: RealKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str], job: str, level: str
@@ -68,11 +76,16 @@ def test_every_record_is_counted_by_the_brokers_word(
     match job:
         case "read":
             assert sample["result"]["passes"][0]["seen"]["records"] == cell["records"] == 800
+        case "commit":
+            assert (sample["committed"], sample["commits"]) == (220, 220)
         case _:
             assert (sample["lost"], sample["records"]) == (0, cell["records"])
-            assert sample["counted"] > 0
+            assert (sample["counted"] > 0, sample["uncommitted"]) == (True, 0)
+    if job == "restart":
+        assert {each["fate"] for each in sample["partitions"]} == {"back"}
     assert document["versions"]["kgroup"]
     assert (tmp_path / job / "result.json").exists()
+    assert not groups_left(kafka)
 
 
 def test_a_group_tells_its_rounds_by_the_coordinators_word(
@@ -119,7 +132,19 @@ def test_an_interrupted_run_keeps_what_was_finished_and_leaves_no_process_and_no
     assert document["cells"][0]["samples"]
     with pytest.raises(BrokerError, match="UNKNOWN_TOPIC"):
         read_bounds(kafka.bootstrap, [topic])
+    assert not groups_left(kafka)
     assert not [each for each in Path("/proc").glob("[0-9]*/environ") if marked in variables(each)]
+
+
+def groups_left(kafka: RealKafka) -> list[str]:
+    """Return the groups of benchmarks that are still there."""
+
+    async def ask() -> list[str]:
+        async with connected(kafka.bootstrap) as cluster:
+            listing = await list_groups(cluster, timeout=PATIENCE)
+            return [each.group_id for each in listing.groups if "-bench-" in each.group_id]
+
+    return anyio.run(ask)
 
 
 def variables(path: Path) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgroup.bench.clients.measuring import mark
 
-STEADY = 5.0
+STEADY = 3.0
 LOOK = 0.05
 PATIENCE = 120.0
 
