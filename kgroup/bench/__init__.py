@@ -8,6 +8,7 @@ An *adapter* is a client in a process of its own, which speaks JSON lines (`clie
 has adapters take turns. A *result* is one JSON document; everything that is shown is made from it.
 
 - `scenario`: What is measured, read from TOML; `scenarios` holds those that come with kgroup
+- `taking`: A file of a scenario, taken apart
 - `cells`: What is measured, as values
 - `brokers`: Which broker coordinates a group, and how does it die and come back?
 - `adapters`: Which clients there are, and what starts each?
@@ -17,9 +18,11 @@ has adapters take turns. A *result* is one JSON document; everything that is sho
 - `stream`: A steady stream of records, in a process of its own
 - `contest`: The rounds; a cell that is wrong has no figures
 - `groups`: One run of a group: it forms, a member joins, leaves or crashes, it forms again
+- `leaving`: What such a run leaves: parts of its sample (pure)
+- `asking`: What the brokers say is committed, held, and left behind
 - `deliveries`: What was lost, repeated and late, and by whom (pure)
 - `judging`: Whether a client did what it was asked to do (pure)
-- `rounds`: How many rounds a group took, by its coordinator's word
+- `rounds`: How many rounds a group took and how often it committed, by its coordinator's word
 - `histogram`: Times as HdrHistograms
 - `figures`: From raw samples to figures
 - `statistics`: Intervals, and whether two series differ (pure)

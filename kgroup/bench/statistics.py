@@ -113,7 +113,7 @@ def least_chance(ours: int, theirs: int) -> float:
 
 def _median_holds(count: int, place: int) -> float:
     """Return how often the median lies between the runs of these places from both ends."""
-    return 1 - 2 * sum(math.comb(count, each) for each in range(place + 1)) / 2**count
+    return 1 - 2 * sum(math.comb(count, each) for each in range(place + 1)) / (1 << count)
 
 
 def _ratio_interval(ours: Sequence[float], theirs: Sequence[float]) -> Interval:

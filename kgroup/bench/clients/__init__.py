@@ -16,7 +16,10 @@ The job::
     {"job": "assign", "level": "sticky", "members": 100, "partitions": 1000}
     {"job": "claim", ..., "claims": 20, "log": "claims"}
     {"job": "follow", ..., "level": "range", "instance": null, "session_timeout_s": 6.0,
-     "heartbeat_interval_s": 0.5, "auto_commit_s": 1.0, "slow_revoke_s": 0.0}
+     "heartbeat_interval_s": 0.5, "auto_commit_s": 1.0, "slow_revoke_s": 0.0, "hold": false}
+
+Each has `"protocol": "classic"`, or `"consumer"` for that of KIP-848, and all but a `follow` a
+`limit_s`.
 
 The answers, `ready` when the client is imported and before it is built, then `result`::
 
@@ -30,18 +33,19 @@ With `"profile": true` in a job its result has `"profile": [{"function": ..., "c
 `{"absent": "reason"}` comes instead of `ready` when the client cannot be had here, and
 `{"failed": "reason"}` instead of either when it raised.
 
-- A `read` consumes the topic from its beginning, `passes` times, each in a group of its own. Its
-  result is `{"passes": [{"began": mark, "first_at": ..., "first_records": ...,
-  "ended": mark, "seen": sums}, ...], "rss_bytes": ...}`, where `first_records` were handed out
-  together at `first_at`, a mark is `{"at": ..., "cpu_s": ...}` and the sums are `records`,
-  `offset_sum`, `value_bytes` and `crc_sum`. The last is null unless the job asks for `proof`:
-  then the CRC-32 of every value is added up too, and the time of that run counts for nothing.
+- A `read` consumes the topic from its beginning, `passes` times, each in a group of its own, and
+  ends after `limit_s` with what it has: that shows what was lost. Its result is `{"passes":
+  [{"began": mark, "first_at": ..., "first_records": ..., "ended": mark, "seen": sums}, ...],
+  "rss_bytes": ...}`, where `first_records` were handed out together at `first_at`, a mark is
+  `{"at": ..., "cpu_s": ...}` and the sums are `records`, `offset_sum`, `value_bytes` and
+  `crc_sum`. The last is null unless the job asks for `proof`: then the CRC-32 of every value is
+  added up too, and the time of that run counts for nothing.
 - A `commit` reads one record, commits it, waits, and does so again. Its result is
   `{"commits": ..., "committed": ..., "cpu_s": ..., "wall_s": ..., "p50_s": ..., "p99_s": ...,
   "max_s": ..., "rss_bytes": ...}`.
-- A `members` job starts many members of one group. Its result is `{"held": ..., "form_s": ...,
-  "form_cpu_s": ..., "idle_s": ..., "idle_cpu_s": ..., "rss_bytes": ...}`, where `held` counts
-  different partitions that are held when the idle time is over. With `"wall": [began, formed]` in
+- A `members` job starts many members of one group. Its result is `{"form_s": ..., "form_cpu_s":
+  ..., "idle_s": ..., "idle_cpu_s": ..., "rss_bytes": ...}`. It says `formed` when the idle time
+  begins, in which the coordinator is asked who holds what. With `"wall": [began, formed]` in
   seconds since the epoch the broker is asked how many rounds there were between.
 - An `assign` leads a group in memory: its level names an assignor, all members subscribe to one
   topic. Its result is `{"first": {"times_s": [...], "given": {member: [partition, ...]}},
@@ -50,7 +54,8 @@ With `"profile": true` in a job its result has `"profile": [{"function": ..., "c
 - A `claim` job claims the topic's one partition in Marshal mode, `claims` times, in a group of its
   own each time; the log of claims is `log`. Its result is `{"claims_s": [...]}`, each from
   `subscribe` to owning it.
-- A `follow` is one member of a group; its level names the assignor, `instance` a group instance id
+- A `follow` is one member of a group. With `hold` it is loaded, says `ready`, and begins at
+  `{"go": true}` on standard input. Its level names the assignor, `instance` a group instance id
   or null. It commits every
   `auto_commit_s`, and tells of each poll at once: `{"got": [at, [[partition, first offset, offset
   behind, sum], ...]]}`, where `at` is the wall clock in seconds, offsets of a row follow each other
