@@ -18,7 +18,7 @@ from kgroup.errors import ArgumentError
 
 FOLDER: Final = Path(__file__).parents[1] / "results" / "scenarios"
 PICTURES: Final = "pictures"
-"""Folder beside the results, of what `python -m benchmarks.consume --pictures` draws."""
+"""Folder beside the results, of what `python -m benchmarks.consume --keep` draws."""
 _ORDER: Final = (
     *("latency", "rebalance", "leave", "restart", "rolling", "slow-callback", "failover"),
     *("scale", "swarm", "swarm-delayed", "commit", "start", "idle"),
@@ -47,7 +47,7 @@ def keep(results: Path, folder: Path = FOLDER) -> list[Path]:
         ConfigError: a file is no result.
         ArgumentError: there is none, or a run was not whole or too short.
     """
-    kept = []
+    kept: list[Path] = []
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(results.glob("*/result.json")):
         document = read(path)

@@ -34,7 +34,7 @@ COUNTED: Final = (20_000, 60_000)
 """Records of the two readings whose instructions are subtracted from each other."""
 MARSHAL: Final = "marshal"
 _LOOK: Final = 0.05
-_SHARE: Final = 0.8
+_SHARE: Final = 0.5
 """Of the time until a process is ended: a reader that still waits then tells what it has read."""
 LOG_SETTINGS: Final = {"message.timestamp.type": "LogAppendTime"}
 """Of the log of claims: its times are the broker's."""

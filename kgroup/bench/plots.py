@@ -6,6 +6,7 @@ of its own, so that it fits a light page and a dark one.
 Never: draws what was not measured.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from io import BytesIO
@@ -186,7 +187,7 @@ def _drawing(height: float) -> tuple[Any, Any]:
 
 
 def _picture(drawing: Any, title: str) -> Picture:  # noqa: ANN401 - it has no types here
-    name = "".join(each if each.isalnum() else "-" for each in title.lower()).strip("-")
+    name = re.sub(r"[\W_]+", "-", title.lower()).strip("-")
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}
     vector, dots = BytesIO(), BytesIO()
     with import_module("matplotlib").rc_context(settings):

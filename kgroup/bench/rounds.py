@@ -49,10 +49,9 @@ def commits(bootstrap: str, group: str, began: float) -> int | None:
         group: its name.
         began: seconds since the epoch.
     """
-    found = _stored(bootstrap, group, began)
-    if found is None:
-        return None
-    return sum(bool(each.value) and _is_offset(group, each.key) for each in found)
+    found = _stored(bootstrap, group, began) or ()
+    # A coordinator that keeps its offsets elsewhere stores none: then nobody says.
+    return sum(bool(each.value) and _is_offset(group, each.key) for each in found) or None
 
 
 def _stored(bootstrap: str, group: str, began: float) -> list[Stored] | None:

@@ -11,6 +11,7 @@ Never: imports typer or rich itself, so that the message can be given without th
   other at each event
 - `audit`: `kgroup audit`: the verdict on a run, from its members' event logs
 - `bench`: `kgroup bench`: what clients and rebalances cost, measured, compared and shown
+- `bench_progress`: How far `kgroup bench` is, on standard error
 - `bench_shown`: What `kgroup bench` shows: tables of results and comparisons, and the files of a
   report
 - `broker`: `kgroup broker up|down|status`: a real Kafka on this machine, for one's own

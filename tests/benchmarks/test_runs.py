@@ -7,8 +7,9 @@ import jsonschema
 import pytest
 
 import kgroup.bench
-from benchmarks.consume.runs import FOLDER, blocks, documents, draw
-from kgroup.bench.result import refigured
+from benchmarks.consume.runs import FOLDER, blocks, documents, draw, keep
+from kgroup.bench.result import refigured, written
+from kgroup.errors import ArgumentError
 from tests.bench.stage import PLAN, document, entry, join_sample, two
 
 SCHEMA = json.loads(
@@ -29,7 +30,9 @@ def joined(ours, theirs):
 def test_a_loss_stands_in_a_table_of_its_own():
     text = joined(LATE, QUICK)
     assert "Where the runs show that kgroup takes more" in text
-    assert "| join: kgroup range | aiokafka range | moved: wait | 510 ms | 110 ms | 4.64 |" in text
+    assert (
+        "| join: kgroup range | aiokafka range | moved: silence | 510 ms | 110 ms | 4.64 |" in text
+    )
 
 
 def test_where_there_is_no_loss_none_is_told():
@@ -68,3 +71,28 @@ def test_what_is_committed_fits_the_schema_and_its_own_samples():
         assert kept["plan"]["runs"] >= PLAN.runs
         for cell in kept["cells"]:
             assert cell["figures"] == refigured(cell, kept["plan"]["members"])
+
+
+def run(folder, **more):
+    """A folder as `kgroup bench run --out` leaves it."""
+    path = folder / "run" / "mine" / "result.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(written({**two(), **more}), encoding="utf-8")
+    return folder / "run"
+
+
+def test_results_of_a_whole_run_are_kept_by_the_name_of_their_scenario(tmp_path):
+    kept = tmp_path / "kept"
+    assert keep(run(tmp_path), kept) == [kept / "mine.json"]
+    assert "### mine" in "\n".join(blocks(documents(kept), kept))
+
+
+@pytest.mark.parametrize("more", [{"complete": False}, {"rough": True}], ids=["cut", "rough"])
+def test_results_that_prove_little_are_not_kept(tmp_path, more):
+    with pytest.raises(ArgumentError, match="--resume"):
+        keep(run(tmp_path, **more), tmp_path / "kept")
+
+
+def test_a_folder_without_results_is_refused(tmp_path):
+    with pytest.raises(ArgumentError, match="bench run"):
+        keep(tmp_path, tmp_path / "kept")
