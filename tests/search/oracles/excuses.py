@@ -88,12 +88,10 @@ def assignor_tries_again(api: ApiKey, before: MemberState, cause: str) -> bool:
 
 @_excuse(
     "S9 T2",
-    "A heartbeat is refused by a coordinator that has removed the member, or has another process "
-    "in its place, and the answer is slow.",
+    "A coordinator has removed or replaced a member, refuses its heartbeat, and answers slowly.",
     "That coordinator dies before any of it is in its log.",
     "Its successor knows the member, which joins the next generation.",
-    "The answer comes, and is not true any more. One that is true is given again, to whatever the "
-    "member asks next.",
+    "The answer comes, and is not true any more. A true one is given again to the next request.",
 )
 def awaited_no_more(key: tuple[int, int], before: Container[tuple[int, int]]) -> bool:
     return key in before
@@ -123,8 +121,7 @@ def commit_of_before(gone: bool, current: int | None, named: int | None) -> bool
 @_excuse(
     "S9 T2",
     "on_revoked runs, and a commit is out.",
-    "The lease ends, and with it the generation. on_lost is not called for what on_revoked runs "
-    "for: only the state tells of the loss.",
+    "The lease ends, and the generation. on_lost is not called for that: the state tells of it.",
     "The commit is refused.",
 )
 def lost_while_revoked(cause: str) -> bool:
@@ -134,8 +131,7 @@ def lost_while_revoked(cause: str) -> bool:
 @_excuse(
     "S9",
     "A heartbeat is out.",
-    "The next round is joined.",
-    "The heartbeat is refused: that says nothing about the id in the round that was joined.",
+    "The next round is joined, and then it is refused. Of that round this says nothing.",
 )
 def refused_in_an_earlier_round(named: int | None, current: int) -> bool:
     return named not in (None, current)
@@ -154,8 +150,7 @@ def joined_and_not_entered(error: int | None) -> bool:
 @_excuse(
     "S9",
     "SyncGroup brings an assignment that cannot be read.",
-    "The member gives up what it had.",
-    "It is in its generation still, and joins again under it.",
+    "The member gives up what it had, and joins again under the generation that it is still in.",
 )
 def assignment_unreadable(cause: str) -> bool:
     return cause == StateCause.ASSIGNMENT_UNREADABLE
@@ -163,9 +158,8 @@ def assignment_unreadable(cause: str) -> bool:
 
 @_excuse(
     "S4",
-    "A member unsubscribes, and `on_revoked` does not return within the rebalance time-out.",
-    "It leaves the group all the same, so that its partitions are not nobody's for ever.",
-    "It subscribes again, and joins while `on_revoked` still runs.",
+    "A member unsubscribes, and on_revoked does not return within the rebalance timeout.",
+    "It leaves all the same, subscribes again, and joins while on_revoked still runs.",
 )
 def listener_not_awaited(cause: str) -> bool:
     return cause == StateCause.RELEASE_LIMIT
