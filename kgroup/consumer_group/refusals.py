@@ -25,7 +25,7 @@ def refused(settings: ConsumerGroupSettings, api: ApiKey, code: int, said: str) 
         code: the coordinator's error code.
         said: its own words, "" without any.
     """
-    words = f": {said}" if said else ""
+    words = f": {said.rstrip('.')}" if said else ""
     text = f"group {settings.group_id!r}{words}"
     match code:
         case ErrorCode.UNSUPPORTED_VERSION:

@@ -36,6 +36,11 @@ class GroupInUse:
     client_ids: tuple[str, ...]
 
 
+OTHER_PROTOCOL: Final = GroupInUse(PROTOCOL_TYPE, None, ())
+"""A group that is there, and of which no classic member can be told: those in it speak another
+protocol, such as that of KIP-848."""
+
+
 class Said(Enum):
     """How much a coordinator could say of a static member."""
 
@@ -75,8 +80,8 @@ LEFT_OUT: Final = Remembered(frozenset(), frozenset(), said=Said.LEFT_OUT)
 the coordinator resigns, the next one loads the generation before, and that may have the member."""
 
 _STABLE: Final = "Stable"
-_DEAD: Final = "Dead"
-"""The state that 3.x gives a group that is not there."""
+DEAD: Final = "Dead"
+"""The state of a group that is not there; before DescribeGroups 6 no error says so."""
 _NO_TYPE: Final = ""
 """The protocol type of a group that nobody has joined yet."""
 
@@ -110,7 +115,7 @@ def remembered_of(
         return NEW if described.error_code == ErrorCode.GROUP_ID_NOT_FOUND else IN_DOUBT
     members = stable_members(described)
     if members is None:
-        if described.group_state == _DEAD:
+        if described.group_state == DEAD:
             return NEW
         foreign = described.protocol_type not in (PROTOCOL_TYPE, _NO_TYPE)
         known = any(each.group_instance_id == group_instance_id for each in described.members)

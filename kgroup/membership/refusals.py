@@ -12,7 +12,7 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, FencedError, UnauthorizedError
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.membership.events import Answered, CommitRejected, Event
-from kgroup.membership.group_description import PROTOCOL_TYPE, GroupInUse
+from kgroup.membership.group_description import OTHER_PROTOCOL, PROTOCOL_TYPE, GroupInUse
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import possible
 from kgroup.membership.triggers import Trigger
@@ -68,6 +68,13 @@ def _nothing_in_common(settings: MembershipSettings, in_use: GroupInUse | None) 
         return (
             f"it is a group of type {in_use.protocol_type!r}, which no consumer can join; take "
             "another group_id"
+        )
+    if in_use == OTHER_PROTOCOL:
+        return (
+            "its members speak the protocol of KIP-848, and the brokers' "
+            "group.consumer.migration.policy lets no classic member in, or they cannot read its "
+            "subscription; set group_protocol='consumer', or the policy to 'bidirectional', or end "
+            "those members first"
         )
     members = _listed(in_use.client_ids)
     if in_use.assignor is None or in_use.assignor in offered:

@@ -6,7 +6,7 @@ from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.machine.wishes import Errand
 from kgroup.membership.events import Answered, Raise
-from kgroup.membership.group_description import GroupInUse
+from kgroup.membership.group_description import OTHER_PROTOCOL, GroupInUse
 from tests.membership.driver import Driven, join_answer, settings
 
 CODE = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -53,6 +53,13 @@ def test_a_group_of_another_type_is_called_what_it_is() -> None:
     assert "type 'connect'" in text
     assert "another group_id" in text
     assert "range" not in text
+
+
+def test_a_group_of_the_next_protocol_is_called_what_it_is() -> None:
+    text = error_text(OTHER_PROTOCOL)
+    assert "KIP-848" in text
+    assert "group_protocol='consumer'" in text
+    assert "in common" not in text
 
 
 @pytest.mark.parametrize("assignor", [None, "range"], ids=["none-yet", "one-of-ours"])

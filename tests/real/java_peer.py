@@ -9,6 +9,7 @@ Never: helps it; what it does in a group is its own.
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 import anyio
@@ -38,8 +39,13 @@ _RECORD = re.compile(r"^(\S+)-(\d+)@(\d+?)(\d\d:\d\d:\d\d\.\d{3} .*)?$")
 """Its end of line is written apart, so what another thread logs may stand behind a record: that
 begins with the time of day."""
 
-_ASSIGNED = re.compile(r"Adding newly assigned partitions: \[(.*)\]$")
-_GONE = re.compile(r"(?:Revoke previously assigned|Lost previously assigned) partitions \[(.*)\]$")
+_ASSIGNED = re.compile(
+    r"(?:Adding newly assigned partitions:|Added partitions \(assigned - owned\):) +\[(.*)\]$"
+)
+_GONE = re.compile(
+    r"(?:(?:Revoke|Lost) previously assigned partitions|Revoked partitions \(owned - assigned\):)"
+    r" +\[(.*)\]$"
+)
 
 
 class JavaPeer:
@@ -48,21 +54,15 @@ class JavaPeer:
     Args:
         ground: what it reads.
         group: its group.
-        assignors: names of Java's, in order of preference.
+        assignors: names of Java's, in order of preference; none for the protocol of KIP-848,
+            whose groups have a session and an interval of their own.
     """
 
     def __init__(self, ground: Ground, group: str, *assignors: str) -> None:
         self.owned: frozenset[TopicPartition] = frozenset()
         self.seen: list[tuple[TopicPartition, int]] = []
         self.said: list[str] = []
-        classes = (f"org.apache.kafka.clients.consumer.{_CLASSES[each]}" for each in assignors)
-        settings = {
-            "partition.assignment.strategy": ",".join(classes),
-            "session.timeout.ms": "6000",
-            "heartbeat.interval.ms": "300",
-            "fetch.max.wait.ms": "100",
-            "client.id": "java",
-        }
+        settings = {**_protocol(assignors), "fetch.max.wait.ms": "100", "client.id": "java"}
         words = ["--bootstrap-server", ground.kafka.bootstrap, "--topic", ground.topic]
         words += ["--group", group, "--from-beginning"]
         for name, value in settings.items():
@@ -121,6 +121,17 @@ class JavaPeer:
             self.owned |= _partitions(found[1])
         elif _BEGUN.search(line):
             self._begun = True
+
+
+def _protocol(assignors: Sequence[str]) -> dict[str, str]:
+    if not assignors:
+        return {"group.protocol": "consumer"}
+    classes = (f"org.apache.kafka.clients.consumer.{_CLASSES[each]}" for each in assignors)
+    return {
+        "partition.assignment.strategy": ",".join(classes),
+        "session.timeout.ms": "6000",
+        "heartbeat.interval.ms": "300",
+    }
 
 
 def _java(*words: str) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 
 from kgroup.testing.kafka import RealKafka
 from kgroup.types import Cause
+from tests.real.consumer_groups import CONSUMER, described, shared, tune
 from tests.real.ground import Ground, coordinator_of, eventually, lay_ground
 from tests.real.members import Group, group_on
 
@@ -117,6 +118,25 @@ async def test_a_leader_notices_replicas_that_move_to_other_racks_and_nothing_le
         kafka_cluster.stop(coordinator_free(kafka_cluster, group.name))
         await anyio.sleep(2.0)
         assert leader.generation_id == after
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_the_coordinator_is_told_racks_and_divides_without_them(
+    kafka_cluster: RealKafka, tmp_path: Path
+) -> None:
+    """KIP-848 on 4.3.1: neither of its assignors looks at racks, wherever the replicas are."""
+    found = []
+    for rows in ([[1], [1], [3], [2], [3], [2]], [[3], [2], [1], [3], [2], [1]]):
+        ground = await lay_ground(kafka_cluster, len(rows), replicas=rows)
+        async with group_on(ground, tmp_path, server_assignor="uniform", **CONSUMER) as group:
+            tune(kafka_cluster, group.name)
+            for number, rack in enumerate(RACKS, 1):
+                await group.join(f"m{number}", client_rack=rack)
+                await shared(group, *[len(rows) // number] * number)
+            told = described(kafka_cluster, group.name).members
+            assert sorted(each.rack_id or "" for each in told) == sorted(RACKS)
+            found.append(owners(group))
+    assert found[0] == found[1]
 
 
 def coordinator_free(kafka: RealKafka, group: str) -> int:

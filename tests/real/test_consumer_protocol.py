@@ -1,6 +1,7 @@
 """kgroup's members of a KIP-848 group on a real Kafka: in, over, out, and what goes wrong."""
 
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
@@ -12,9 +13,10 @@ from kgroup.errors import BrokerError, CommitFailedError, UnsupportedVersionErro
 from kgroup.testing.kafka import RealKafka
 from kgroup.types import ChangeKind, MemberState, OffsetAndMetadata
 from tests.real.consumer_groups import CONSUMER, described, evict, shared, tune
-from tests.real.ground import committed, eventually, fresh, lay_ground
-from tests.real.members import ENDING, group_on, read_on
-from tests.real.peers import ConfluentPeer
+from tests.real.ground import Ground, committed, eventually, fresh, lay_ground
+from tests.real.java_peer import JavaPeer
+from tests.real.members import ENDING, Member, group_on, read_on
+from tests.real.peers import ConfluentPeer, Peer
 from tests.real.sharing import read_by_their_owners
 from tests.real.sharing import shared as evenly
 
@@ -307,8 +309,16 @@ async def test_auto_takes_what_the_brokers_offer(
         assert ("classic" if leads else "consumer") == partitions_of
 
 
-async def test_a_member_of_librdkafka_shares_the_group_and_leaves_its_part_to_ours(
-    kafka: RealKafka, tmp_path: Path
+def librdkafka(ground: Ground, group: str) -> Peer:
+    return ConfluentPeer(ground, group, None)
+
+
+@pytest.mark.parametrize(
+    "libraries",
+    [pytest.param((librdkafka,), id="librdkafka"), pytest.param((librdkafka, JavaPeer), id="Java")],
+)
+async def test_members_of_other_libraries_share_the_group_and_leave_their_part_to_ours(
+    kafka: RealKafka, tmp_path: Path, libraries: Sequence[Callable[[Ground, str], Peer]]
 ) -> None:
     ground = await lay_ground(kafka, 6)
     await ground.fill(20)
@@ -316,17 +326,21 @@ async def test_a_member_of_librdkafka_shares_the_group_and_leaves_its_part_to_ou
         tune(kafka, group.name)
         one = await group.join("one")
         await shared(group, 6)
-        peer = ConfluentPeer(ground, group.name, None)
+        peers = [library(ground, group.name) for library in libraries]
+        everybody: tuple[Member | Peer, ...] = (one, *peers)
         async with anyio.create_task_group() as tasks:
-            await tasks.start(peer.run)
-            await eventually(lambda: evenly(ground, (one, peer)), "each owns a half")
-            await read_by_their_owners(ground, (one, peer))
+            for peer in peers:
+                await tasks.start(peer.run)
+            await eventually(lambda: evenly(ground, everybody), "each owns its part")
+            await read_by_their_owners(ground, everybody)
             known = described(kafka, group.name)
-            assert (known.group_state, len(known.members)) == ("Stable", 2)
-            peer.stop()
+            assert (known.group_state, len(known.members)) == ("Stable", len(everybody))
+            for peer in peers:
+                peer.stop()
         await shared(group, 6)
         await ground.fill(20)
-        await group.all_read(peer)
+        await group.all_read(*peers)
         assert one.took(ChangeKind.LOST) == []
         await group.end()
     assert committed(kafka, group.name) == ground.sent
+    assert sorted(place for each in everybody for place in each.seen) == sorted(ground.expected())

@@ -4,6 +4,7 @@ While it lasts the group has members of both kinds: the coordinator assigns to a
 nobody of the classic ones leads. The audit judges the logs of all members together.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from kgroup.admin.groups import group_lag
 from kgroup.admin.moving import obstacles_to_moving
 from kgroup.admin.obstacles import Obstacle, Weight
 from kgroup.admin.offers import GroupOffers, describe_offers
+from kgroup.codes import ErrorCode
+from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_description import GroupType
 from kgroup.net.ports import system_ports
@@ -23,7 +26,7 @@ from kgroup.testing.kafka.ready import parse_bootstrap
 from kgroup.types import MemberState
 from tests.real.consumer_groups import CONSUMER, tune
 from tests.real.ground import eventually, lay_ground
-from tests.real.members import FAST, Group, group_on
+from tests.real.members import FAST, Group, Member, group_on
 
 pytestmark = [
     pytest.mark.real,
@@ -112,3 +115,65 @@ async def test_a_live_group_moves_to_the_other_protocol_and_back(
     verdict = await group.verdict()
     assert (verdict.total.lost, verdict.total.two_owners) == (0, 0)
     assert [each.failure for each in read] == [None] * len(read)
+
+
+# -- a broker that lets nobody in ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def closed(kafka: RealKafka) -> Iterator[RealKafka]:
+    """Start a broker on which no group with members changes its protocol."""
+    if kafka.kind != "local process":
+        pytest.skip(f"{kafka.describe()}: the test needs a setting of the broker")
+    policy = {"group.consumer.migration.policy": "disabled"}
+    with RealKafka.start("4.3.1", settings=policy) as started:
+        yield started
+
+
+def why_refused(member: Member) -> BrokerError:
+    """Return the error a member has ended with."""
+    assert isinstance(member.failure, BrokerError)
+    return member.failure
+
+
+@pytest.mark.parametrize(
+    ("there", "newcomer", "code", "way_out"),
+    [
+        pytest.param(
+            CLASSIC,
+            CONSUMER,
+            ErrorCode.GROUP_ID_NOT_FOUND,
+            "online upgrade is disabled; its members speak the classic protocol",
+            id="to consumer",
+        ),
+        pytest.param(
+            CONSUMER,
+            CLASSIC,
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            "set group_protocol='consumer'",
+            id="to classic",
+        ),
+    ],
+)
+async def test_with_migration_disabled_a_newcomer_of_the_other_protocol_is_told_the_way_out(
+    closed: RealKafka,
+    tmp_path: Path,
+    there: dict[str, Any],
+    newcomer: dict[str, Any],
+    code: ErrorCode,
+    way_out: str,
+) -> None:
+    ground = await lay_ground(closed, 2)
+    await ground.fill(5)
+    async with group_on(ground, tmp_path) as group:
+        staying = await group.join("staying", **there)
+        await all_shared(group)
+        refused = await group.join("refused", **newcomer)
+        await refused.finished.wait()
+        group.members.remove(refused)
+        error = why_refused(refused)
+        assert error.code == code
+        assert way_out in str(error)
+        assert "group.consumer.migration.policy" in str(error)
+        await group.all_read()
+        assert len(staying.changes) == 1

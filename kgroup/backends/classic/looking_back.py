@@ -16,10 +16,12 @@ A static member's subscription is kept until its next JoinGroup, so it must be a
 import logging
 from collections.abc import Mapping
 
-from kgroup.codes import ApiKey
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, DecodeError, KGroupError
 from kgroup.membership.group_description import (
+    DEAD,
     IN_DOUBT,
+    OTHER_PROTOCOL,
     GroupInUse,
     Remembered,
     divided_topics,
@@ -93,14 +95,22 @@ async def in_use(cluster: Cluster, node_id: int, settings: MembershipSettings) -
     """
     group_id, timeout = settings.group_id, settings.recall_timeout
     try:
-        found = await _described(cluster, node_id, group_id, timeout=timeout)
+        found = await _answered(cluster, node_id, group_id, timeout=timeout)
     except (KGroupError, TimeoutError) as error:
         log.debug("group=%s cannot be described: %s", group_id, error)
         return None
-    if not found.members:
+    if _is_no_classic_group(found):
+        return OTHER_PROTOCOL
+    if found.error_code or not found.members:
         return None
     names = tuple(sorted(each.client_id for each in found.members))
     return GroupInUse(found.protocol_type, found.protocol_data or None, names)
+
+
+def _is_no_classic_group(described: DescribeGroupsDescribedGroup) -> bool:
+    """Tell whether a group that has just refused a member is no classic one (KIP-1043)."""
+    gone = described.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    return gone or described.group_state == DEAD
 
 
 async def _standing(
