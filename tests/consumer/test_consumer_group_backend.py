@@ -9,7 +9,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer, Listener
 from kgroup.errors import BrokerError, UnsupportedError, UnsupportedVersionError
-from kgroup.testing import InProcessBroker
+from kgroup.testing import BrokerSettings, InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import ChangeKind, TopicPartition
 from kgroup.wire.messages import ConsumerGroupHeartbeatRequest
@@ -73,6 +73,25 @@ async def test_auto_takes_the_classic_protocol_of_a_broker_that_has_no_other() -
         assert broker.group("g").view().leader is not None
 
 
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+async def test_a_group_moves_to_the_next_protocol_and_back(assignor: str) -> None:
+    broker = ground(t=2)
+    classic: dict[str, Any] = {"group_protocol": "classic", "assignors": (assignor,)}
+    async with consuming(broker, "t", **classic) as old:
+        await owns(old, A, B)
+        async with consuming(broker, "t") as new:
+            halves = [1, 1]
+            await until(
+                lambda: [len(each.assignment()) for each in (old, new)] == halves, 60.0, "halves"
+            )
+            assert {*old.assignment(), *new.assignment()} == {A, B}
+            assert broker.group("g").view().leader is None
+            await old.commit(dict.fromkeys(old.assignment(), 3))
+        await owns(old, A, B)
+        assert broker.group("g").view().leader is not None
+        assert sorted(broker.group("g").committed.values()) == [0, 3]
+
+
 # -- patterns ----------------------------------------------------------------------------------
 
 
@@ -125,14 +144,31 @@ async def test_an_unknown_server_assignor_is_refused_with_those_that_are_known()
     assert "no-such" in str(error)
 
 
+def closed() -> InProcessBroker:
+    """Return brokers on which no group with members changes its protocol."""
+    settings = BrokerSettings(consumer_migration=False)
+    return InProcessBroker(topics={"t": 1}, settings=settings)
+
+
 async def test_a_classic_group_with_members_that_may_not_turn_says_why() -> None:
-    broker = ground(t=1)
+    broker = closed()
     async with consuming(broker, "t", group_protocol="classic") as first:
         await owns(first, A)
         error = await failed(broker)
         assert isinstance(error, BrokerError)
         assert error.code == ErrorCode.GROUP_ID_NOT_FOUND
         assert "group.consumer.migration.policy" in str(error)
+        assert first.assignment() == {A}
+
+
+async def test_a_group_that_takes_no_classic_members_says_what_it_is() -> None:
+    broker = closed()
+    async with consuming(broker, "t") as first:
+        await owns(first, A)
+        error = await failed(broker, group_protocol="classic")
+        assert isinstance(error, BrokerError)
+        assert error.code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        assert "group_protocol='consumer'" in str(error)
         assert first.assignment() == {A}
 
 

@@ -5,6 +5,7 @@ nobody of the classic ones leads. The audit judges the logs of all members toget
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,15 @@ from kgroup.net.group_description import GroupType
 from kgroup.net.ports import system_ports
 from kgroup.net.settings import NetSettings
 from kgroup.testing.kafka import RealKafka
+from kgroup.testing.kafka.in_process import STAND_IN
 from kgroup.testing.kafka.ready import parse_bootstrap
 from kgroup.types import MemberState
 from tests.real.consumer_groups import CONSUMER, tune
 from tests.real.ground import eventually, lay_ground
 from tests.real.members import FAST, Group, Member, group_on
+from tests.real.tuned import tuned
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.no_stand_in("its groups have members of one protocol"),
-]
+pytestmark = pytest.mark.real
 
 CLASSIC: dict[str, Any] = {
     name: FAST[name] for name in ("session_timeout", "heartbeat_interval")
@@ -123,10 +123,8 @@ async def test_a_live_group_moves_to_the_other_protocol_and_back(
 @pytest.fixture(scope="module")
 def closed(kafka: RealKafka) -> Iterator[RealKafka]:
     """Start a broker on which no group with members changes its protocol."""
-    if kafka.kind != "local process":
-        pytest.skip(f"{kafka.describe()}: the test needs a setting of the broker")
-    policy = {"group.consumer.migration.policy": "disabled"}
-    with RealKafka.start("4.3.1", settings=policy) as started:
+    closed = replace(STAND_IN, consumer_migration=False)
+    with tuned(kafka, closed, {"group.consumer.migration.policy": "disabled"}) as started:
         yield started
 
 

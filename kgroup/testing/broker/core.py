@@ -11,8 +11,10 @@ from typing import Any
 from kgroup.testing.broker.asked import HUNG_UP, Asked, Handler, Parked
 from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.cluster.finding import ClusterRequests
+from kgroup.testing.broker.consumer_groups.classic_members import ClassicMembers
 from kgroup.testing.broker.consumer_groups.describing import ConsumerGroupDescribing
 from kgroup.testing.broker.consumer_groups.heartbeats import Heartbeats
+from kgroup.testing.broker.consumer_groups.pace import Pace
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.fetching.fetches import Fetches
 from kgroup.testing.broker.groups.coordinators import Coordinators
@@ -41,13 +43,14 @@ class Core:
             context, self.cluster, self.coordinators
         )
         self.offsets: Offsets = Offsets(context, self.coordinators, self.cluster, self.transactions)
-        self.heartbeats: Heartbeats = Heartbeats(context, self.coordinators, self.cluster)
+        self.pace: Pace = Pace(context, self.coordinators, self.cluster)
+        here = context, self.coordinators, self.cluster, self.pace
         self.producing: Producing = Producing(context, self.cluster, self.transactions)
         requests = ClusterRequests(self.cluster)
         self._handlers: dict[type[Request[Any]], Handler] = {
             **requests.handlers,
-            **self.coordinators.handlers,
-            **self.heartbeats.handlers,
+            **ClassicMembers(*here).handlers,
+            **Heartbeats(*here).handlers,
             **ConsumerGroupDescribing(self.coordinators, self.cluster).handlers,
             **self.offsets.handlers,
             **self.fetches.handlers,

@@ -176,8 +176,7 @@ class GroupHandle:
         with self._board.changing() as core:
             consumers = self._consumers(core)
             if consumers is not None:
-                for each in self._fitting(consumers.members.values(), who):
-                    consumers.remove(each)
+                core.pace.let_go(consumers, *self._fitting(consumers.members.values(), who))
                 return
             shard, group = self._existing(core)
             for member in self._members(group, who):

@@ -23,6 +23,8 @@ class BrokerSettings:
         consumer_assignment_interval: the shortest time between two targets of such a group; 1 s in
             Kafka 4.3.
         consumer_max_size: group.consumer.max.size, None = without limit.
+        consumer_migration: whether a group with members changes its protocol, as by
+            group.consumer.migration.policy `bidirectional`; False is `disabled`.
         new_member_join_timeout: how long a member without an id may be parked; 5 minutes in every
             Kafka.
         offsets_partitions: offsets.topic.num.partitions; Kafka's default is 50.
@@ -54,6 +56,7 @@ class BrokerSettings:
     consumer_heartbeat_interval: float = 5.0
     consumer_assignment_interval: float = 1.0
     consumer_max_size: int | None = None
+    consumer_migration: bool = True
     new_member_join_timeout: float = 300.0
     offsets_partitions: int = 4
     offsets_topic_creation: float = 0.0

@@ -1,9 +1,6 @@
 """Groups of KIP-848, message by message: what a recording does not show."""
 
-from typing import Any
-
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     AlterableConfig,
@@ -11,93 +8,18 @@ from kgroup.wire.messages import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    ConsumerGroupHeartbeatTopicPartitions,
     DeleteGroupsRequest,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     IncrementalAlterConfigsRequest,
-    JoinGroupRequest,
-    JoinGroupRequestProtocol,
     ListGroupsRequest,
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from tests.testing.broker.driver import Raw, asking
+from tests.testing.broker.table import SESSION, Table
 
-SESSION, INTERVAL, REBALANCE = 45.0, 1.0, 10.0
 _GROUP = 32
-
-
-class Table:
-    """A group, and what each member said and heard last."""
-
-    def __init__(self, counts: dict[str, int] | None = None, nodes: int = 1, **settings: Any):
-        self.raw: Raw = asking(nodes, settings=BrokerSettings(**settings))
-        self.counts = {"t": 4} if counts is None else counts
-        for name, count in self.counts.items():
-            self.raw.core.cluster.create_topic(name, count)
-        self.epochs: dict[str, int] = {}
-        self.has: dict[str, frozenset[TopicPartition]] = {}
-
-    def beat(self, member: str, **fields: Any) -> ConsumerGroupHeartbeatResponse:
-        """Send one heartbeat; its epoch is the last one heard."""
-        known = self.epochs.get(member, 0)
-        request = ConsumerGroupHeartbeatRequest(
-            **{"group_id": "g", "member_id": member, "member_epoch": known, **fields}
-        )
-        answer = self.raw.ask(self.node, request, client=member).now
-        if not answer.error_code:
-            self.epochs[member] = answer.member_epoch
-            if answer.assignment is not None:
-                self.has[member] = self._read(answer.assignment.topic_partitions)
-        return answer
-
-    @property
-    def node(self) -> int:
-        coordinators = self.raw.core.coordinators
-        return coordinators.homes[coordinators.shard_of("g").partition] or 1
-
-    def join(self, member: str, *topics: str, **fields: Any) -> ConsumerGroupHeartbeatResponse:
-        chosen = {
-            "member_epoch": 0,
-            "rebalance_timeout_ms": round(REBALANCE * 1000),
-            "subscribed_topic_names": topics or ("t",),
-            "topic_partitions": (),
-            **fields,
-        }
-        return self.beat(member, **chosen)
-
-    def own(self, member: str) -> ConsumerGroupHeartbeatResponse:
-        """Say that a member owns what it was told."""
-        numbers: dict[bytes, list[int]] = {}
-        for tp in sorted(self.has.get(member, ())):
-            topic = self.raw.core.cluster.topics[tp.topic]
-            numbers.setdefault(topic.topic_id, []).append(tp.partition)
-        rows = tuple(
-            ConsumerGroupHeartbeatTopicPartitions(topic_id=topic_id, partitions=tuple(found))
-            for topic_id, found in numbers.items()
-        )
-        return self.beat(member, topic_partitions=rows)
-
-    def settle(self, *members: str) -> None:
-        """Let time pass until everybody has what it is to have."""
-        for _ in range(6):
-            self.raw.run(INTERVAL / 2)
-            for member in members:
-                self.own(member)
-
-    def numbers(self, member: str) -> list[int]:
-        return sorted(tp.partition for tp in self.has[member])
-
-    def _read(self, rows: Any) -> frozenset[TopicPartition]:
-        find = self.raw.core.cluster.topic_by_id
-        return frozenset(
-            TopicPartition(topic.name, number)
-            for row in rows
-            if (topic := find(row.topic_id)) is not None
-            for number in row.partitions
-        )
 
 
 def text(answer: ConsumerGroupHeartbeatResponse) -> tuple[int, str]:
@@ -220,36 +142,6 @@ def test_a_move_of_the_coordinator_loses_nothing_and_begins_sessions_anew() -> N
     table.raw.run(SESSION - 1)
     assert table.own("a").error_code == 0
     assert table.numbers("a") == [0, 1, 2, 3]
-
-
-def classic_join(table: Table, member_id: str = "") -> int:
-    request = JoinGroupRequest(
-        group_id="g",
-        session_timeout_ms=10_000,
-        rebalance_timeout_ms=10_000,
-        member_id=member_id,
-        protocol_type="consumer",
-        protocols=(JoinGroupRequestProtocol(name="range", metadata=b""),),
-    )
-    call = table.raw.ask(table.node, request, version=5)
-    if call.answer is not None and call.answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
-        return classic_join(table, call.answer.member_id)
-    return 0 if call.answer is None else call.answer.error_code
-
-
-def test_an_empty_group_turns_either_way() -> None:
-    table = Table()
-    table.join("a")
-    table.beat("a", member_epoch=-1)
-    assert classic_join(table) == 0
-    assert text(table.join("b")) == (69, "Group g is not a consumer group.")
-
-
-def test_a_group_with_members_takes_none_of_the_other_protocol() -> None:
-    table = Table()
-    table.join("a")
-    assert classic_join(table) == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    assert table.own("a").error_code == 0
 
 
 def test_administrators_see_the_group_and_cannot_delete_it_while_it_has_members() -> None:

@@ -16,7 +16,7 @@ NAMES = [*names()]
 
 
 def test_all_scenarios_are_there() -> None:
-    assert len(NAMES) == 81
+    assert len(NAMES) == 82
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -27,8 +27,8 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Request
 
-_SPEAKS_IT = 1
-"""The type of a member that speaks this protocol, not the classic one."""
+_CLASSIC, _SPEAKS_IT = 0, 1
+"""Types of members (KIP-1099)."""
 
 
 class ConsumerGroupDescribing:
@@ -92,7 +92,7 @@ class ConsumerGroupDescribing:
             subscribed_topic_regex=member.regex or "",
             assignment=self._rows(member.holds),
             target_assignment=self._rows(group.target.get(member.member_id, ())),
-            member_type=_SPEAKS_IT,
+            member_type=_SPEAKS_IT if member.classic is None else _CLASSIC,
         )
 
     def _rows(self, places: Iterable[Place]) -> ConsumerGroupDescribeAssignment:

@@ -2,7 +2,7 @@
 
 Decides: which epochs are accepted, what a member is to give up before it gets more, and what it is
 given of what nobody else has (`broker_facts.md` K1, K2, K4).
-Never: sets timers, or reads requests; `heartbeats` does.
+Never: sets timers, or reads requests; `pace`, `heartbeats` and `classic_members` do.
 """
 
 from collections import Counter
@@ -85,6 +85,16 @@ class ConsumerGroup:
         others = (each.holds for each in self.members.values() if each is not member)
         return frozenset[Place]().union(*others)
 
+    def is_held_up(self, member: ConsumerMember) -> bool:
+        """Whether anything of a member's target belongs to others still."""
+        missing = self.target.get(member.member_id, frozenset()) - member.assigned.keys()
+        return bool(missing & self.held_by_others(member))
+
+    def only_classic_without(self, *members: ConsumerMember) -> bool:
+        """Whether there are others than these, and all of them speak the classic protocol."""
+        others = [each for each in self.members.values() if each not in members]
+        return bool(others) and all(each.classic is not None for each in others)
+
     # -- refusals --------------------------------------------------------------------------------
 
     def fault_of_epoch(
@@ -122,13 +132,14 @@ class ConsumerGroup:
         member = self.members.get(member_id)
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        if version < _EPOCHS_SINCE:
+        if version < _EPOCHS_SINCE and member.classic is None:
             return ErrorCode.UNSUPPORTED_VERSION
         since = {**member.assigned, **member.revoking}
         held = all(place in since and since[place] <= epoch for place in places)
         if epoch == member.epoch or (0 <= epoch < member.epoch and held):
             return ErrorCode.NONE
-        return ErrorCode.STALE_MEMBER_EPOCH
+        stale = member.classic is None
+        return ErrorCode.STALE_MEMBER_EPOCH if stale else ErrorCode.ILLEGAL_GENERATION
 
     def refusal_of_fetch(self, member_id: str | None, epoch: int) -> ErrorCode:
         """Judge an OffsetFetch; one that names no member is none (K4)."""

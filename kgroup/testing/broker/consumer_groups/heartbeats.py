@@ -1,28 +1,27 @@
 """ConsumerGroupHeartbeat, as a coordinator answers it.
 
-Decides: the order of checks, what a join, a change and a farewell do, when sessions and revocations
-end, and that a new target is not made sooner than an interval after the one before
-(`broker_facts.md` K1-K3). Every change is in the log when it is answered, so that a move of the
-coordinator loses nothing of a group; sessions begin anew.
-Never: lets members of both protocols into one group: a classic group turns only while it is empty.
+Decides: the order of checks, and what a join, a change and a farewell do (`broker_facts.md` K1-K3);
+the first join turns a classic group (K6). Every change is in the log when it is answered, so that a
+move of the coordinator loses nothing of a group; sessions begin anew.
+Never: sets timers or makes targets; `pace` does.
 KIPs: 345 (instance ids), 848, 1082 (ids made by clients).
 """
 
 import re
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Final
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.asked import Asked, Handler
-from kgroup.testing.broker.cluster.cluster import Cluster, Topic
-from kgroup.testing.broker.cluster.configuring import HEARTBEAT, SESSION
-from kgroup.testing.broker.consumer_groups.assigning import ASSIGNORS, Place, Wish
+from kgroup.testing.broker.cluster.cluster import Cluster
+from kgroup.testing.broker.consumer_groups.assigning import ASSIGNORS, Place
 from kgroup.testing.broker.consumer_groups.group import AWAY, ConsumerGroup
 from kgroup.testing.broker.consumer_groups.member import ConsumerMember
+from kgroup.testing.broker.consumer_groups.pace import Pace
+from kgroup.testing.broker.consumer_groups.turning import CannotTurnError, upgraded
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
-from kgroup.testing.broker.groups.group import Phase
+from kgroup.testing.broker.groups.group import Group
 from kgroup.testing.broker.groups.shard import Shard
 from kgroup.values import dataclass
 from kgroup.wire.messages import (
@@ -52,14 +51,16 @@ class Heartbeats:
         context: clock and settings.
         coordinators: the groups.
         cluster: the topics.
+        pace: targets and sessions.
     """
 
-    def __init__(self, context: Context, coordinators: Coordinators, cluster: Cluster) -> None:
+    def __init__(
+        self, context: Context, coordinators: Coordinators, cluster: Cluster, pace: Pace
+    ) -> None:
         self._context = context
         self._coordinators = coordinators
         self._cluster = cluster
-        for shard in coordinators.shards:
-            shard.on_loaded = partial(self._begin_sessions, shard)
+        self._pace = pace
 
     @property
     def handlers(self) -> dict[type[Request[Any]], Handler]:
@@ -105,14 +106,33 @@ class Heartbeats:
     ) -> ConsumerGroup | _Refused:
         group_id, joins = request.group_id, request.member_epoch == 0
         classic = shard.groups.get(group_id)
-        if classic is not None and (not joins or classic.phase is not Phase.EMPTY):
+        if classic is not None and not joins:
             text = f"Group {group_id} is not a consumer group."
             return _Refused(ErrorCode.GROUP_ID_NOT_FOUND, text)
+        if classic is not None and classic.members:
+            return self._upgraded(shard, classic)
         group = shard.consumer_groups.get(group_id)
         if group is None and not joins:
             text = f"Group {group_id} not found."
             return _Refused(ErrorCode.GROUP_ID_NOT_FOUND, text)
         return shard.turn(group_id) if group is None else group
+
+    def _upgraded(self, shard: Shard, classic: Group) -> ConsumerGroup | _Refused:
+        """Turn a classic group with members; they hear of it with their next heartbeats."""
+        if not self._context.settings.consumer_migration:
+            text = (
+                f"Cannot upgrade classic group {classic.group_id} to consumer group because online "
+                "upgrade is disabled."
+            )
+            return _Refused(ErrorCode.GROUP_ID_NOT_FOUND, text)
+        try:
+            group = upgraded(classic, self._cluster)
+        except CannotTurnError as error:
+            return _Refused(ErrorCode.GROUP_ID_NOT_FOUND, str(error))
+        shard.turn_to_consumer(group)
+        for member in group.members.values():
+            self._pace.renew(group, member)
+        return group
 
     def _member(
         self, group: ConsumerGroup, asked: Asked, request: ConsumerGroupHeartbeatRequest
@@ -138,14 +158,16 @@ class Heartbeats:
         member_id, instance_id = request.member_id, request.instance_id
         there = group.static_member(instance_id)
         if there is not None and there.member_id != member_id:
-            if there.epoch != AWAY:
+            if there.epoch != AWAY and there.classic is None:
                 text = (
                     f"Static member {member_id} with instance id {instance_id} cannot join the "
                     "group because the instance id is owned by "
                     f"{there.member_id} member."
                 )
                 return _Refused(ErrorCode.UNRELEASED_INSTANCE_ID, text)
-            return group.replace(there, member_id)
+            there = group.replace(there, member_id)
+            there.classic = None
+            return there
         member = group.members.get(member_id)
         limit = self._context.settings.consumer_max_size
         if member is None and limit is not None and len(group.members) >= limit:
@@ -164,17 +186,12 @@ class Heartbeats:
         self, group: ConsumerGroup, member: ConsumerMember, request: ConsumerGroupHeartbeatRequest
     ) -> ConsumerGroupHeartbeatResponse:
         self._learn(group, member, request)
-        self._look_at_topics(group)
-        now, settings = self._context.agenda.now, self._context.settings
-        if group.epoch > group.target_epoch and (
-            now - group.target_at >= settings.consumer_assignment_interval
-        ):
-            self._assign(group)
+        self._pace.advance(group)
         owned = _owned(request)
         had = frozenset(member.assigned)
         group.reconcile(member, owned)
-        self._renew(group, member)
-        self._bound_revocation(group, member)
+        self._pace.renew(group, member)
+        self._pace.bound_revocation(group, member)
         whole = request.member_epoch == 0 or (
             request.rebalance_timeout_ms != -1
             and (request.subscribed_topic_names is not None or request.subscribed_topic_regex)
@@ -184,7 +201,7 @@ class Heartbeats:
         return ConsumerGroupHeartbeatResponse(
             member_id=member.member_id,
             member_epoch=member.epoch,
-            heartbeat_interval_ms=int(self._times(group)[1] * 1000),
+            heartbeat_interval_ms=int(self._pace.times(group)[1] * 1000),
             assignment=_assignment(member.assigned) if shows else None,
         )
 
@@ -206,79 +223,6 @@ class Heartbeats:
         if member.asks_for != asked_for:
             group.epoch += 1
 
-    def _look_at_topics(self, group: ConsumerGroup) -> None:
-        """Let topics that came, went or grew ask for another target."""
-        seen = {
-            topic.topic_id: len(topic.partitions)
-            for member in group.members.values()
-            for topic in self._topics_of(member)
-        }
-        if seen == group.seen:
-            return
-        if group.seen and group.epoch == group.target_epoch:
-            group.epoch += 1
-        group.seen = seen
-
-    def _topics_of(self, member: ConsumerMember) -> Iterable[Topic]:
-        fits = None if member.regex is None else re.compile(member.regex)
-        for name, topic in self._cluster.topics.items():
-            if name in member.topics or (fits is not None and fits.fullmatch(name)):
-                yield topic
-
-    def _assign(self, group: ConsumerGroup) -> None:
-        wishes = {
-            member_id: Wish(
-                topics=frozenset(topic.topic_id for topic in self._topics_of(member)),
-                has=group.target.get(member_id, frozenset()),
-                order=member.instance_id or member_id,
-            )
-            for member_id, member in group.members.items()
-        }
-        group.target = ASSIGNORS[group.assignor](group.seen, wishes)
-        group.target_epoch, group.target_at = group.epoch, self._context.agenda.now
-
-    # -- timers ----------------------------------------------------------------------------------
-
-    def _times(self, group: ConsumerGroup) -> tuple[float, float]:
-        """Return a group's session time-out and heartbeat interval, seconds."""
-        settings = self._context.settings
-        own = self._coordinators.configs.get(group.group_id, {})
-        session, beat = own.get(SESSION), own.get(HEARTBEAT)
-        return (
-            settings.consumer_session_timeout if session is None else int(session) / 1000,
-            settings.consumer_heartbeat_interval if beat is None else int(beat) / 1000,
-        )
-
-    def _begin_sessions(self, shard: Shard) -> None:
-        """Begin every session anew, as a coordinator that has read its log does."""
-        for group in shard.consumer_groups.values():
-            for member in group.members.values():
-                self._renew(group, member)
-                self._bound_revocation(group, member)
-
-    def _renew(self, group: ConsumerGroup, member: ConsumerMember) -> None:
-        if member.session is not None:
-            member.session.cancel()
-        ends = partial(self.expel, group, member)
-        session, _ = self._times(group)
-        member.session = self._context.agenda.after(session, ends)
-
-    def _bound_revocation(self, group: ConsumerGroup, member: ConsumerMember) -> None:
-        """Bound the time a member may take to give up what others wait for."""
-        if not member.revoking:
-            if member.revocation is not None:
-                member.revocation.cancel()
-            member.revocation = None
-        elif member.revocation is None:
-            ends = partial(self.expel, group, member)
-            member.revocation = self._context.agenda.after(member.rebalance_timeout, ends)
-
-    @staticmethod
-    def expel(group: ConsumerGroup, member: ConsumerMember) -> None:
-        """Remove a member that is there still; its next heartbeat is refused (25)."""
-        if group.members.get(member.member_id) is member:
-            group.remove(member)
-
     # -- a member that goes ----------------------------------------------------------------------
 
     def _farewell(
@@ -295,10 +239,10 @@ class Heartbeats:
         if member is None or (request.instance_id is not None and named is None):
             return _unknown(group, request)
         if request.member_epoch == LEAVES:
-            group.remove(member)
+            self._pace.let_go(group, member)
         else:
             member.epoch, member.revoking, member.waits = AWAY, {}, False
-            self._bound_revocation(group, member)
+            self._pace.bound_revocation(group, member)
         return ConsumerGroupHeartbeatResponse(
             member_id=member.member_id,
             member_epoch=request.member_epoch,

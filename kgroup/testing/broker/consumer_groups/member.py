@@ -1,7 +1,7 @@
-"""One member as its coordinator knows it.
+"""One member as its coordinator knows it, whichever of the two protocols it speaks.
 
 Decides: nothing; `group` does.
-Never: sets timers; `heartbeats` does.
+Never: sets timers; `pace` does.
 """
 
 from dataclasses import field
@@ -9,6 +9,23 @@ from dataclasses import field
 from kgroup.testing.broker.agenda import Timer
 from kgroup.testing.broker.consumer_groups.assigning import Place
 from kgroup.values import dataclass
+
+
+@dataclass(slots=True)
+class ClassicSide:
+    """What is known besides of a member that speaks the classic protocol.
+
+    Args:
+        session_timeout: its own, seconds.
+        protocols: (name, metadata) of each assignor, in order of preference.
+        rejoining: ends its time to join again, once it was told to.
+        syncing: ends its time to ask for its part, once it has joined.
+    """
+
+    session_timeout: float
+    protocols: tuple[tuple[str, bytes], ...]
+    rejoining: Timer | None = field(default=None, repr=False)
+    syncing: Timer | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)
@@ -30,6 +47,7 @@ class ConsumerMember:
         assigned: what it may have -> the epoch in which it came.
         revoking: what it has not said yet that it gave up.
         waits: part of its target belongs to others still.
+        classic: None for a member that speaks KIP-848.
         session: ends its session.
         revocation: ends its time to revoke.
     """
@@ -48,6 +66,7 @@ class ConsumerMember:
     assigned: dict[Place, int] = field(default_factory=dict)
     revoking: dict[Place, int] = field(default_factory=dict)
     waits: bool = False
+    classic: ClassicSide | None = None
     session: Timer | None = field(default=None, repr=False)
     revocation: Timer | None = field(default=None, repr=False)
 
@@ -63,7 +82,11 @@ class ConsumerMember:
 
     def quiet(self) -> None:
         """Call its timers off."""
-        for timer in (self.session, self.revocation):
+        classic = self.classic
+        others = () if classic is None else (classic.rejoining, classic.syncing)
+        for timer in (self.session, self.revocation, *others):
             if timer is not None:
                 timer.cancel()
         self.session = self.revocation = None
+        if classic is not None:
+            classic.rejoining = classic.syncing = None

@@ -2,14 +2,12 @@
 
 Decides: what is answered before a group is looked at: not here, loading, bad ids and bounds, groups
 that do not exist (`broker_facts.md` A4, B5, B13, B19, C1, D2, D6, F2, F3, G4).
-Never: knows what a member may do; the shard's own parts do.
+Never: knows what a member may do; the shard's own parts do, and for groups of KIP-848
+`consumer_groups`, which asks here for the others.
 """
 
-from typing import Any
-
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.asked import Answer, Asked, Handler
-from kgroup.testing.broker.consumer_groups.group import ConsumerGroup
+from kgroup.testing.broker.asked import Answer, Asked
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import join_refused, sync_refused
 from kgroup.testing.broker.groups.shard import Shard
@@ -21,10 +19,8 @@ from kgroup.wire.messages import (
     JoinGroupRequest,
     LeaveGroupRequest,
     LeaveGroupResponse,
-    MemberIdentity,
     SyncGroupRequest,
 )
-from kgroup.wire.schema import Request
 
 _BATCH_SINCE = 3
 _PROTOCOL_NEEDED_SINCE = 5
@@ -48,16 +44,6 @@ class Coordinators:
         self.shards: list[Shard] = [Shard(partition, context) for partition in range(count)]
         self.homes: list[int | None] = [None] * count
         self.configs: dict[str, dict[str, str]] = {}
-
-    @property
-    def handlers(self) -> dict[type[Request[Any]], Handler]:
-        """What is answered here."""
-        return {
-            JoinGroupRequest: self.join_group,
-            SyncGroupRequest: self.sync_group,
-            HeartbeatRequest: self.heartbeat,
-            LeaveGroupRequest: self.leave_group,
-        }
 
     # -- places ----------------------------------------------------------------------------------
 
@@ -94,15 +80,13 @@ class Coordinators:
 
     def join_group(self, asked: Asked, request: JoinGroupRequest) -> Answer:
         """Answer JoinGroup, or park it."""
-        code = self.refusal(asked.node_id, request.group_id) or self._out_of_bounds(request)
+        code = self.refusal(asked.node_id, request.group_id) or self.out_of_bounds(request)
         if code:
             echoes = self._context.is_old or code not in _NOT_HERE
             member_id = request.member_id if echoes else ""
             return join_refused(code, asked.version, member_id)
         shard = self.shard_of(request.group_id)
         shard.turn_back(request.group_id)
-        if request.group_id in shard.consumer_groups:
-            return self._join_other_protocol(asked, request)
         if request.member_id and request.group_id not in shard.groups:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             return join_refused(unknown, asked.version, request.member_id)
@@ -112,18 +96,8 @@ class Coordinators:
             )  # it is written to the log before anybody joins
         return shard.joining.join(shard.make(request.group_id), asked, request)
 
-    def _join_other_protocol(self, asked: Asked, request: JoinGroupRequest) -> Answer:
-        """Send a classic member away from a group of KIP-848 that has members (K5).
-
-        A real one takes it in; these groups have members of one protocol here.
-        """
-        if request.member_id or request.group_instance_id is not None:
-            code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-            return join_refused(code, asked.version, request.member_id)
-        member_id = self._context.mint.member_id(asked.client_id or "")
-        return join_refused(ErrorCode.MEMBER_ID_REQUIRED, asked.version, member_id)
-
-    def _out_of_bounds(self, request: JoinGroupRequest) -> ErrorCode:
+    def out_of_bounds(self, request: JoinGroupRequest) -> ErrorCode:
+        """Say what is wrong with a JoinGroup in any group."""
         if not request.group_id:
             return ErrorCode.INVALID_GROUP_ID
         settings = self._context.settings
@@ -159,10 +133,6 @@ class Coordinators:
         """Answer LeaveGroup: an unknown group makes every member unknown."""
         code = self._refusal_of_member(asked, request.group_id)
         if code is ErrorCode.UNKNOWN_MEMBER_ID and asked.version >= _BATCH_SINCE:
-            consumers = self.shard_of(request.group_id).consumer_groups.get(request.group_id)
-            if consumers is not None:  # K5: an administrator removes members like that
-                codes = [_removed(consumers, each) for each in request.members]
-                return LeaveGroupResponse(members=left(request.members, codes))
             codes = [code] * len(request.members)
             return LeaveGroupResponse(members=left(request.members, codes))
         if code:
@@ -179,12 +149,3 @@ class Coordinators:
             return code
         known = group_id in self.shard_of(group_id).groups
         return ErrorCode.NONE if known else ErrorCode.UNKNOWN_MEMBER_ID
-
-
-def _removed(group: ConsumerGroup, leaving: MemberIdentity) -> ErrorCode:
-    named = group.static_member(leaving.group_instance_id)
-    member = group.members.get(leaving.member_id) if leaving.member_id else named
-    if member is None:
-        return ErrorCode.UNKNOWN_MEMBER_ID
-    group.remove(member)
-    return ErrorCode.NONE

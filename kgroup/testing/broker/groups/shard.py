@@ -94,6 +94,30 @@ class Shard:
         group = self.consumer_groups[group_id] = ConsumerGroup(group_id)
         return group
 
+    def turn_to_consumer(self, group: ConsumerGroup) -> None:
+        """Put a group of KIP-848 in the place of a classic one; who waits is told to come again."""
+        classic = self.groups[group.group_id]
+        for member in classic.members.values():
+            code = ErrorCode.REBALANCE_IN_PROGRESS
+            if member.join is not None:
+                refused = join_refused(code, member.join.version, member.member_id)
+                self.rounds.answer_join(member, refused)
+            self.rounds.answer_sync(member, sync_refused(code))
+        self._forget_classic(group.group_id)
+        self.consumer_groups[group.group_id] = group
+
+    def turn_to_classic(self, group: Group) -> None:
+        """Put a classic group in the place of one of KIP-848; sessions begin anew."""
+        for left_behind in self.consumer_groups.pop(group.group_id).members.values():
+            left_behind.quiet()
+        self.groups[group.group_id] = group
+        with suppress(UnreadableMetadataError):
+            group.subscribed = subscribed_topics(group)
+        for member in group.members.values():
+            self.rounds.renew(group, member)
+        self.store(group)
+        self.retention.watch()
+
     def turn_back(self, group_id: str) -> None:
         """Make room for a classic group in the place of one of KIP-848 without members (K6)."""
         group = self.consumer_groups.get(group_id)

@@ -5,6 +5,7 @@ from typing import Final
 from tests.testing.broker.rules.rule import Rule
 
 _HERE: Final = "test_consumer_groups::"
+_MIXED: Final = "test_mixed_groups::"
 
 CONSUMER_GROUPS: Final = (
     Rule(
@@ -58,10 +59,40 @@ CONSUMER_GROUPS: Final = (
     ),
     Rule(
         "consumers.classic",
-        "Heartbeats and SyncGroups of the classic protocol are refused (25), LeaveGroup removes a "
-        "member; an empty group turns either way, others take no member of the other protocol.",
+        "Heartbeats and SyncGroups of the classic protocol are refused (25) to members of this "
+        "one, LeaveGroup removes a member; an empty group turns either way.",
         "K5, K6",
-        ("kip848_flow", f"{_HERE}test_an_empty_group_turns_either_way"),
+        ("kip848_flow", f"{_MIXED}test_an_empty_group_turns_either_way"),
+    ),
+    Rule(
+        "consumers.upgrade",
+        "The first member of KIP-848 turns a classic group; its members keep their ids, and what "
+        "they had. Refused (69) where the assignor sends its own user data, or the migration "
+        "policy is `disabled`.",
+        "K6",
+        ("upgrade_downgrade",),
+    ),
+    Rule(
+        "consumers.mixed",
+        "A classic member joins without a round, nobody leads, and SyncGroup has its part at once; "
+        "27 tells it to join again, for which it has its rebalance timeout.",
+        "K6",
+        (
+            "upgrade_downgrade",
+            f"{_MIXED}test_a_classic_member_that_waits_is_told_when_its_part_is_free",
+            f"{_MIXED}test_a_classic_member_that_does_not_join_again_in_time_loses_its_place",
+        ),
+    ),
+    Rule(
+        "consumers.downgrade",
+        "When the last member of KIP-848 goes, the others are a classic group in the epoch as "
+        "its generation, and begin a round; a classic static member that takes its place begins "
+        "none.",
+        "K6",
+        (
+            "upgrade_downgrade",
+            f"{_MIXED}test_a_static_member_that_was_the_last_of_the_next_protocol_turns_the_group_back",
+        ),
     ),
     Rule(
         "consumers.uniform",

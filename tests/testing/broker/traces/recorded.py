@@ -17,9 +17,8 @@ from kgroup.wire.frames import decode_request, decode_response, request_class
 from kgroup.wire.schema import Message, Request
 from tests import vectors
 
-_ELSEWHERE = ("kip848_flow-3.9.1", "upgrade_downgrade")
-"""What the in-process broker does not do: KIP-848 as 3.9 previewed it, and groups with members of
-both protocols."""
+_ELSEWHERE = ("kip848_flow-3.9.1", "upgrade_downgrade-3.9.1")
+"""What the in-process broker does not do: KIP-848 as 3.9 previewed it."""
 
 
 @dataclass(frozen=True, slots=True)

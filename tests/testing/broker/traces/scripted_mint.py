@@ -39,6 +39,10 @@ class ScriptedMint(Mint):
             return super().member_id(f"unexpected-{prefix}")
         return recorded
 
+    def plain_id(self) -> str:
+        """Return the recorded id, or one that no trace has."""
+        return self._ids.pop(id(self.asked), None) or f"unexpected-{super().plain_id()}"
+
 
 def _ids_by_exchange(exchanges: list[Exchange]) -> dict[int, str]:
     """Say which request made which id; one that was never answered made an id that shows up."""
