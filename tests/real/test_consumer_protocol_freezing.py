@@ -90,8 +90,11 @@ class Committing:
 
 
 @pytest.mark.parametrize(
-    ("session", "ends"),
-    [pytest.param(30.0, False, id="within"), pytest.param(4.0, True, id="beyond")],
+    ("session", "ends", "anyio_backend"),
+    [
+        pytest.param(30.0, False, "asyncio", id="within"),
+        pytest.param(4.0, True, "trio", id="beyond"),
+    ],
 )
 async def test_a_broker_that_stands_still_under_a_bare_commit_loses_nothing_and_tells_its_fate(
     own_broker: LocalKafka, tmp_path: Path, session: float, ends: bool

@@ -123,6 +123,12 @@ def a_static_member_is_replaced_while_it_lives(scene: Scene) -> list[object]:
     return [*said, scene.beat(instance_id="one")[0], scene.state()]
 
 
+def until_known(side: Side, topic: str) -> None:
+    """Wait until a coordinator divides a topic that has just been made."""
+    while not Scene(side, fresh("early"), topic).join()[2]:
+        side.wait(0.1)
+
+
 @pytest.mark.parametrize(
     "conversation",
     [
@@ -139,6 +145,7 @@ def test_a_mixed_group_answers_as_with_a_real_broker(
     group_id, topic = fresh("mixed"), fresh("topic")
     create_topic(kafka.bootstrap, topic, PARTITIONS)
     with real_side(kafka.bootstrap) as real:
+        until_known(real, topic)
         expected = conversation(Scene(real, group_id, topic))
     ours = InProcess.of(CoordinatorKind.NEW)
     ours.raw.core.cluster.create_topic(topic, PARTITIONS)

@@ -31,6 +31,7 @@ from kgroup.processing import (
 from kgroup.processing.verdicts import ATTEMPTS, CAUSE, ORIGIN
 from kgroup.testing.kafka import RealKafka, create_topic
 from kgroup.wire.consumer_protocol import decode_assignment
+from tests.real.consumer_groups import CONSUMER, tune
 from tests.real.ground import Ground, committed, describe, eventually, fresh, lay_ground
 from tests.real.handling import Orders, life
 from tests.real.members import FAST
@@ -232,11 +233,15 @@ async def test_evict_gives_everything_to_others(kafka: RealKafka) -> None:
             assert [each.kind for each in reports] == [ReportKind.LATE]
 
 
-async def test_relinquish_gives_everything_to_others_at_once(kafka: RealKafka) -> None:
+@pytest.mark.parametrize("protocol", [{}, CONSUMER], ids=["classic", "KIP-848"])
+async def test_relinquish_gives_everything_to_others_at_once(
+    kafka: RealKafka, protocol: dict[str, Any]
+) -> None:
     ground, group = await lay_ground(kafka, 1), fresh("group")
     await ground.fill(5)
+    tune(kafka, group)
     failing, heir = Failing(f"{ground.topic}-0@2".encode()), Failing(b"")
-    one, two = (options_of(kafka, group, name) for name in ("one", "two"))
+    one, two = (options_of(kafka, group, name, **protocol) for name in ("one", "two"))
     async with processing(ground, failing, Relinquish(2.0, away=300.0), **one):
         await eventually(lambda: failing.tries, "it fails")
         async with processing(ground, heir, Wait(), **two):
