@@ -15,6 +15,7 @@ MOST_WORDS = 42_400
 
 NEWER = {
     DOCS / "compiled.md",
+    DOCS / "consumer-group-log.md",
     DOCS / "spark.md",
     DOCS / "spark-operations.md",
     DOCS / "adr" / "0016-one-compiled-module.md",

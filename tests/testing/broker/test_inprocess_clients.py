@@ -115,6 +115,41 @@ def test_two_members_of_aiokafka_share_read_seek_and_commit(
     assert {tp: at.offset for tp, at in broker.group("g").offsets.items()} == {FIRST: 1, SECOND: 1}
 
 
+@pytest.mark.slow
+def test_a_member_of_aiokafka_stays_while_one_of_librdkafka_brings_the_next_protocol() -> None:
+    """KIP-848: the coordinator divides for both, and for aiokafka alone when the other has left."""
+    settings = BrokerSettings(consumer_heartbeat_interval=0.2)
+    broker = InProcessBroker(topics={"orders": 2}, settings=settings)
+
+    async def stay(bootstrap: str) -> None:
+        member = aiokafka.AIOKafkaConsumer(
+            "orders", bootstrap_servers=bootstrap, group_id="g", heartbeat_interval_ms=200
+        )
+
+        async def owns(count: int) -> None:
+            assert await asyncio.to_thread(
+                within, PATIENCE, lambda: len(member.assignment()) == count
+            )
+
+        async with asyncio.timeout(2 * PATIENCE), member:
+            await owns(2)
+            other = confluent_kafka.Consumer(
+                {"bootstrap.servers": bootstrap, "group.id": "g", "group.protocol": "consumer"}
+            )
+            with closing(other):
+                other.subscribe(["orders"])
+                assert await asyncio.to_thread(
+                    within, PATIENCE, lambda: bool(other.poll(0.1) or other.assignment())
+                )
+                await owns(1)
+                assert broker.group("g").view().leader is None
+            await owns(2)
+            assert broker.group("g").view().leader is not None
+
+    with broker.serve() as served:
+        asyncio.run(stay(served.bootstrap))
+
+
 def test_a_transaction_of_aiokafka_is_read_committed(
     broker: InProcessBroker, bootstrap: str
 ) -> None:

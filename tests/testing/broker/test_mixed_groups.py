@@ -1,24 +1,37 @@
 """Groups whose members speak both protocols, message by message: what a recording does not show."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.wire.messages import LeaveGroupRequest, MemberIdentity
-from kgroup.wire.schema import Request
+from kgroup.wire.messages import (
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    MemberIdentity,
+    SyncGroupRequest,
+)
+from kgroup.wire.schema import Request, decode, encode
 from tests.testing.broker.classic_member import Classic
 from tests.testing.broker.table import INTERVAL, REBALANCE, Table
+
+Versions = Mapping[type[Request[Any]], int]
+NEWEST: Versions = MappingProxyType({})
 
 ALL = [0, 1, 2, 3]
 STABLE, REJOIN = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def classic(table: Table, **habits: Any) -> Classic:
+def classic(table: Table, versions: Versions = NEWEST, **habits: Any) -> Classic:
     """Return a classic member that has not joined yet."""
 
     def ask(request: Request[Any]) -> Any:
-        call = table.raw.ask(1, request, client="classic")
+        version = versions.get(type(request))
+        if version is not None:  # what it has no field for is not there
+            request = decode(type(request), version, encode(request, version))
+        call = table.raw.ask(1, request, version=version, client="classic")
         table.raw.run(0.01)
         return call.answer
 
@@ -59,6 +72,18 @@ def test_a_cooperative_member_gives_up_first_and_joins_again_to_have_the_new_gen
     assert old.generation == 2
     table.settle("new")
     assert table.numbers("new") == [2, 3]
+
+
+def test_a_client_of_old_versions_has_its_part_as_others_do() -> None:
+    table = Table()
+    table.join("new")
+    table.own("new")
+    table.raw.run(INTERVAL)
+    old = classic(table, {JoinGroupRequest: 2, SyncGroupRequest: 2})
+    assert old.join() is STABLE
+    table.settle("new")
+    assert old.join() is STABLE
+    assert old.has == [2, 3]
 
 
 def test_a_classic_member_that_waits_is_told_when_its_part_is_free() -> None:

@@ -24,6 +24,7 @@ from kgroup.testing.broker.consumer_groups.turning import (
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import join_refused, sync_refused
 from kgroup.testing.broker.groups.coordinators import Coordinators
+from kgroup.testing.broker.groups.joining import rebalance_timeout_of
 from kgroup.testing.broker.groups.syncing import left
 from kgroup.wire.consumer_protocol import MemberSubscription, decode_subscription
 from kgroup.wire.messages import (
@@ -41,6 +42,7 @@ from kgroup.wire.schema import Request
 
 _ID_REQUIRED_SINCE = 4
 _BATCH_SINCE = 3
+_PROTOCOL_NEEDED_SINCE = 5
 
 
 class ClassicMembers:
@@ -96,7 +98,9 @@ class ClassicMembers:
             said = decode_subscription(bytes(request.protocols[0].metadata))
         except DecodeError:
             return join_refused(ErrorCode.UNKNOWN_SERVER_ERROR, asked.version)
-        return self._joined(group, self._member(group, asked, request, member_id), request, said)
+        member = self._member(group, asked, request, member_id)
+        member.rebalance_timeout = rebalance_timeout_of(asked, request)
+        return self._joined(group, member, request, said)
 
     def _refusal(self, group: ConsumerGroup, request: JoinGroupRequest) -> ErrorCode:
         limit = self._context.settings.consumer_max_size
@@ -140,13 +144,11 @@ class ClassicMembers:
         self._learn(group, member, request, said)
         self._pace.advance(group)
         group.reconcile(member, places_of(said.owned, self._cluster))
-        member.quiet()
         self._pace.renew(group, member)
         self._pace.bound_revocation(group, member)
         assert member.classic is not None
         member.classic.syncing = self._pace.expel_after(member.rebalance_timeout, group, member)
         if was_other and group.only_classic_without():
-            member.quiet()
             self._pace.turn_back(group, group.epoch)
         return JoinGroupResponse(
             generation_id=member.epoch,
@@ -168,9 +170,9 @@ class ClassicMembers:
         asked_for = member.asks_for
         member.topics, member.regex, member.assignor = frozenset(said.topics), None, None
         member.rack_id = said.rack
-        member.rebalance_timeout = request.rebalance_timeout_ms / 1000
         protocols = tuple((each.name, bytes(each.metadata)) for each in request.protocols)
-        member.quiet()
+        if member.classic is not None:
+            member.classic.quiet()
         member.classic = ClassicSide(request.session_timeout_ms / 1000, protocols)
         if member.asks_for != asked_for:
             group.epoch += 1
@@ -187,7 +189,8 @@ class ClassicMembers:
             return sync_refused(member)
         assert member.classic is not None
         names = {name for name, _ in member.classic.protocols}
-        if request.protocol_type != PROTOCOL_TYPE or request.protocol_name not in names:
+        told = request.protocol_type == PROTOCOL_TYPE and request.protocol_name in names
+        if asked.version >= _PROTOCOL_NEEDED_SINCE and not told:
             return sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if group.target_epoch > member.epoch and not member.revoking:
             self._await_rejoin(group, member)

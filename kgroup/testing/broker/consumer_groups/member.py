@@ -27,6 +27,13 @@ class ClassicSide:
     rejoining: Timer | None = field(default=None, repr=False)
     syncing: Timer | None = field(default=None, repr=False)
 
+    def quiet(self) -> None:
+        """Call its timers off."""
+        for timer in (self.rejoining, self.syncing):
+            if timer is not None:
+                timer.cancel()
+        self.rejoining = self.syncing = None
+
 
 @dataclass(slots=True)
 class ConsumerMember:
@@ -82,11 +89,9 @@ class ConsumerMember:
 
     def quiet(self) -> None:
         """Call its timers off."""
-        classic = self.classic
-        others = () if classic is None else (classic.rejoining, classic.syncing)
-        for timer in (self.session, self.revocation, *others):
+        for timer in (self.session, self.revocation):
             if timer is not None:
                 timer.cancel()
         self.session = self.revocation = None
-        if classic is not None:
-            classic.rejoining = classic.syncing = None
+        if self.classic is not None:
+            self.classic.quiet()

@@ -119,7 +119,7 @@ class Joining:
             client_id=asked.client_id or "",
             client_host=asked.client_host,
             session_timeout=request.session_timeout_ms / 1000,
-            rebalance_timeout=_rebalance_timeout(asked, request),
+            rebalance_timeout=rebalance_timeout_of(asked, request),
             protocols=_protocols(request),
             join=Waiting(asked.ticket, asked.version),
         )
@@ -207,7 +207,8 @@ def _protocols(request: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
     return tuple((each.name, bytes(each.metadata)) for each in request.protocols)
 
 
-def _rebalance_timeout(asked: Asked, request: JoinGroupRequest) -> float:
+def rebalance_timeout_of(asked: Asked, request: JoinGroupRequest) -> float:
+    """Return how long a member may take to join again, seconds; version 0 has one time for all."""
     if asked.version == 0:
         return request.session_timeout_ms / 1000
     return request.rebalance_timeout_ms / 1000
@@ -215,5 +216,5 @@ def _rebalance_timeout(asked: Asked, request: JoinGroupRequest) -> float:
 
 def _update(member: Member, asked: Asked, request: JoinGroupRequest) -> None:
     member.session_timeout = request.session_timeout_ms / 1000
-    member.rebalance_timeout = _rebalance_timeout(asked, request)
+    member.rebalance_timeout = rebalance_timeout_of(asked, request)
     member.protocols = _protocols(request)
