@@ -121,14 +121,21 @@ def merge_logs(paths: Iterable[Path]) -> Iterator[Entry | BadLine]:
     Raises:
         OSError: a file cannot be read, or not to its end.
     """
-    clocks: dict[str, float] = {}
     with ExitStack() as stack:
-        streams = []
-        for path in paths:
-            lines = _lines(stack.enter_context(_opened(path)), path)
-            streams.append(_timed(read_entries(lines, str(path)), clocks))
-        for _, item in heapq.merge(*streams, key=lambda timed: timed[0]):
-            yield item
+        files = ((path, stack.enter_context(_opened(path))) for path in paths)
+        yield from merge_lines((str(path), _lines(file, path)) for path, file in files)
+
+
+def merge_lines(logs: Iterable[tuple[str, Iterable[str]]]) -> Iterator[Entry | BadLine]:
+    """Read logs as `merge_logs` does.
+
+    Args:
+        logs: the name of each, and its lines with their ends.
+    """
+    clocks: dict[str, float] = {}
+    streams = [_timed(read_entries(lines, name), clocks) for name, lines in logs]
+    for _, item in heapq.merge(*streams, key=lambda timed: timed[0]):
+        yield item
 
 
 def _opened(path: Path) -> TextIO:

@@ -44,15 +44,19 @@ class Asked:
     """What `kgroup spark audit` takes.
 
     Args:
-        logs: paths and patterns of event logs.
+        logs: paths and patterns of event logs, or a folder that `keep` wrote.
         truth: file that says where logs of topics begin and end, None without one.
         each_folder: whether each folder is a run of its own.
         oracles: which oracles judge besides, None for none.
+        keep: folder for the events as Parquet, None for none.
         out: folder for tables of the verdict, None for none.
         conf: settings of Spark, `NAME=VALUE`.
     """
 
-    logs: Annotated[list[str], typer.Argument(help="Event logs of all members; patterns are fine.")]
+    logs: Annotated[
+        list[str],
+        typer.Argument(help="Event logs of all members, or a folder of --keep; patterns are fine."),
+    ]
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -70,6 +74,10 @@ class Asked:
     oracles: Annotated[
         str | None,
         typer.Option(help="at_least_once: each group is judged line by line, by more promises."),
+    ] = None
+    keep: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the events as Parquet; DIR is read as LOGS later."),
     ] = None
     out: Annotated[
         Path | None,
@@ -120,6 +128,8 @@ def judged(asked: Asked, common: Common) -> FleetVerdict:
             fleet = Fleet(spark, asked.logs, each_folder=asked.each_folder, say=_say)
         except FileNotFoundError as error:
             raise ConfigError("logs", " ".join(asked.logs), "event logs that exist") from error
+        if asked.keep is not None:
+            fleet.keep(asked.keep)
         more = asked.oracles is not None
         if brokers:
             given = _ends(common, fleet.verdict(Law()).topics)

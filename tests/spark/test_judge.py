@@ -1,12 +1,14 @@
 """The judge of one group: it says what the audit says, and of the files only what concerns it."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
-from kgroup.audit import Truth, audit
+from kgroup.audit import Truth, audit, merge_logs
 from kgroup.audit.oracles import at_least_once
 from kgroup.journal import FaultStep, Phase, UnknownEvent, encode_entry
-from kgroup.spark.audit.judge import Law, judged, told
+from kgroup.spark.audit.judge import Law, Reading, judged
+from kgroup.spark.audit.telling import told
 from kgroup.types import TopicPartition
 from tests.audit.histories import History, good_history, tp
 from tests.spark.fleet import PlainRun, write_group
@@ -23,17 +25,21 @@ def laid(folder: Path) -> list[str]:
     return sorted(str(path) for path in folder.glob("g-*.jsonl"))
 
 
+def reading(paths: Iterable[str]) -> Reading:
+    return lambda: merge_logs(map(Path, paths))
+
+
 def test_a_group_is_judged_as_the_audit_judges_it(tmp_path: Path) -> None:
     paths = laid(tmp_path)
-    assert judged("g", paths, Law()) == audit(paths, group="g")
+    assert judged("g", reading(paths), Law()) == audit(paths, group="g")
     law = Law(at_least_once=True)
-    assert judged("g", paths, law) == audit(paths, group="g", oracles=at_least_once())
+    assert judged("g", reading(paths), law) == audit(paths, group="g", oracles=at_least_once())
 
 
 def test_of_the_ends_of_logs_those_of_its_own_topics_count(tmp_path: Path) -> None:
     paths = laid(tmp_path)
     own = {tp(0): (0, 33)}
-    found = judged("g", paths, Law(bounds={**own, TopicPartition("u", 0): (0, 7)}))
+    found = judged("g", reading(paths), Law(bounds={**own, TopicPartition("u", 0): (0, 7)}))
     assert found == audit(paths, Truth(bounds=own), group="g")
     assert not found.clean
 

@@ -3,6 +3,8 @@
 - `form`: A line of an event log exactly as the writer makes it, as a pattern
 - `belonging`: Which files are whose, and what they alone say against a group
 - `sieve`: Groups that are plainly well, found by SQL, with their numbers
+- `telling`: Whose a line is that the sieve cannot read: told on a worker, line by line
+- `logs`: Where a fleet's events are read from: event logs, or the Parquet that was made of them
 - `judge`: The judge of one group, on a worker
 - `fleet`: The sieve, the judge, and one verdict for each group
 - `tables`: A fleet's verdict as tables: groups, their partitions, their problems

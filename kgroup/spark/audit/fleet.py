@@ -5,23 +5,20 @@ groups are judged side by side.
 Never: judges.
 """
 
-import gzip
 import json
-import re
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
 
-from kgroup.audit import find_logs, verdict_json
-from kgroup.audit.findings import COMPRESSED
+from kgroup.audit import verdict_json
 from kgroup.audit.verdict import PartitionVerdict, Verdict
-from kgroup.errors import ArgumentError
+from kgroup.errors import ConfigError
 from kgroup.spark.audit.belonging import Gathered, gather
 from kgroup.spark.audit.judge import Law, judge
-from kgroup.spark.audit.sieve import partitions, read, sources
+from kgroup.spark.audit.logs import LOG, Files, keep, open_logs
+from kgroup.spark.audit.sieve import partitions, sources
 from kgroup.spark.table import arrow_function
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
@@ -85,11 +82,12 @@ class Fleet:
 
     Args:
         spark: the session; its workers see the files under the same paths.
-        logs: paths and patterns, as `kgroup.audit.audit` takes them.
+        logs: paths and patterns, as `kgroup.audit.audit` takes them; or a folder that `keep` wrote.
         each_folder: whether each folder is a run of its own; else all logs are one.
         say: takes a line about how far it is.
 
     Raises:
+        ConfigError: a folder cannot be read as one of events.
         FileNotFoundError: a path or a pattern names no file.
     """
 
@@ -104,9 +102,19 @@ class Fleet:
         self._spark = spark
         self._say = say
         self._each_folder = each_folder
-        found = find_logs(logs)
-        self._empty = tuple(str(path) for path in found if _is_empty(path))
-        self._paths = tuple(path for path in found if str(path) not in self._empty)
+        self._logs = open_logs(logs)
+
+    def keep(self, folder: Path) -> None:
+        """Write the events as a folder of Parquet, and judge these from now on.
+
+        Raises:
+            ArgumentError: Spark does not see a file.
+            ConfigError: the events are those of a folder already.
+        """
+        if not isinstance(self._logs, Files):
+            raise ConfigError("keep", str(folder), "event logs to write; these are such a folder")
+        self._logs = keep(self._spark, self._logs, folder)
+        self._say(f"{len(self._logs.logs):,} logs are kept in {folder}")
 
     def verdict(self, law: Law) -> FleetVerdict:
         """Judge all groups.
@@ -115,9 +123,11 @@ class Fleet:
             ArgumentError: Spark does not see a file.
             OSError: a file cannot be read.
         """
-        if not self._paths:
-            return FleetVerdict(empty=self._empty)
-        lines = read(self._spark, self._paths).persist()
+        if not self._logs.some:
+            return FleetVerdict(empty=self._logs.empty)
+        lines = self._logs.lines(self._spark)
+        if not self._logs.kept:
+            lines.persist()
         try:
             groups = self._gathered(lines)
             passed = {} if law.at_least_once else _sieved(lines, groups, law)
@@ -128,34 +138,31 @@ class Fleet:
         found = {**passed, **self._judged({number: groups[number] for number in rest}, law)}
         return FleetVerdict(
             groups=tuple(self._group(each, found[n], n in passed) for n, each in enumerate(groups)),
-            empty=self._empty,
+            empty=self._logs.empty,
         )
 
     def _gathered(self, lines: Any) -> list[Gathered]:  # noqa: ANN401 - pyspark's
-        known = {str(path.resolve()): path for path in self._paths}
         found = sources(lines)
-        names = {each.path: known[_path(each.path)] for each in found}
-        for path in known.values():
-            if path not in names.values():
-                raise ArgumentError("logs", str(path), "a file that Spark reads")
+        self._named = self._logs.named({each.path for each in found})
+        self._say(f"{len(self._named):,} files are read")
+        names = {path: Path(log.name) for path, log in self._named.items()}
         runs = {each: str(name.parent) if self._each_folder else "" for each, name in names.items()}
-        self._say(f"{len(names):,} files are read")
-        self._names = names
         return gather(found, names, runs)
 
     def _judged(self, groups: Mapping[int, Gathered], law: Law) -> dict[int, Json]:
         if not groups:
             return {}
         rows = [
-            (number, each.key[1], [str(self._names[path]) for path in each.paths])
+            (number, each.key[1], [astuple(self._named[path]) for path in each.paths])
             for number, each in groups.items()
         ]
         tasks = min(len(rows), self._spark.sparkContext.defaultParallelism * _AT_ONCE)
-        frame = self._spark.createDataFrame(rows, "number bigint, name string, paths array<string>")
-        judges = arrow_function(partial(judge, law), "string").asNondeterministic()
+        form = f"number bigint, name string, logs array<struct<{LOG}>>"
+        frame = self._spark.createDataFrame(rows, form)
+        judges = arrow_function(partial(judge, law, self._logs), "string").asNondeterministic()
         found = (
             frame.repartition(tasks)
-            .select("number", judges("name", "paths").alias("found"))
+            .select("number", judges("name", "logs").alias("found"))
             .collect()
         )
         return {number: json.loads(text) for number, text in found}
@@ -163,22 +170,8 @@ class Fleet:
     def _group(self, gathered: Gathered, verdict: Json, passed: bool) -> GroupVerdict:  # noqa: FBT001
         run, group = gathered.key
         why = None if passed else gathered.why or "a partition is not plain"
-        files = tuple(str(self._names[path]) for path in gathered.paths)
+        files = tuple(self._named[path].name for path in gathered.paths)
         return GroupVerdict(run=run, group=group, why=why, files=files, verdict=verdict)
-
-
-def _is_empty(path: Path) -> bool:
-    if path.suffix != COMPRESSED:
-        return not path.stat().st_size
-    try:
-        with gzip.open(path) as file:
-            return not file.read(1)
-    except (EOFError, zlib.error):
-        return False  # who reads it says what is wrong with it
-
-
-def _path(uri: str) -> str:
-    return re.sub("^/+", "/", unquote(uri.removeprefix("file:")))
 
 
 def _sieved(lines: Any, groups: Sequence[Gathered], law: Law) -> dict[int, Json]:  # noqa: ANN401

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 from kgroup.journal.faults import StateCause
 from kgroup.spark.audit.belonging import Gathered, Lines
 from kgroup.spark.audit.form import COLUMNS, FORM
-from kgroup.spark.audit.judge import STORED, TOLD, TellKind, tell
+from kgroup.spark.audit.telling import STORED, TOLD, TellKind, tell
 from kgroup.spark.table import arrow_function, functions
 from kgroup.types import TopicPartition
 
@@ -35,24 +35,36 @@ _STORED: Final = ", ".join(f"'{kind}'" for kind in STORED)
 # -- lines -----------------------------------------------------------------------------------------
 
 
-def read(spark: Any, paths: Iterable[Path]) -> Frame:  # noqa: ANN401 - pyspark's session
+def read(
+    spark: Any,  # noqa: ANN401 - pyspark's session
+    paths: Iterable[Path],
+    *,
+    text: bool = False,
+) -> Frame:
     """Return the lines of some files: what the sieve looks at, and `value` of what it cannot read.
 
     Lines of a file are in order of `block` and `mid`.
+
+    Args:
+        spark: the session.
+        paths: of the files.
+        text: whether a line that the sieve reads comes too, as `text`.
     """
     f = functions()
     # Spark takes a path for a pattern.
     named = [re.sub(r"([\\{}\[\]*?,])", r"\\\1", str(path.resolve())) for path in paths]
     fits = f.coalesce(f.col("value").rlike(FORM), f.expr("false"))
     with _listed_at_once(spark):
-        text = spark.read.option("lineSep", "\n").text(named)
-    return text.select(
+        lines = spark.read.option("lineSep", "\n").text(named)
+    plain = f.when(fits, f.col("value").cast("binary")).alias("text")
+    return lines.select(
         f.col("_metadata.file_path").alias("path"),
         f.col("_metadata.file_block_start").alias("block"),
         f.monotonically_increasing_id().alias("mid"),
         f.when(fits, f.from_json("value", COLUMNS)).alias("row"),
         f.when(~fits, f.col("value").cast("binary")).alias("value"),
-    ).select("path", "block", "mid", "value", "row.*")
+        *([plain] if text else []),
+    ).select("path", "block", "mid", "value", *(["text"] if text else []), "row.*")
 
 
 @contextmanager

@@ -5,11 +5,13 @@
 Parts: `groups` (recorded and simulated ones, by seed), `bugs` (each planted bug of `tests/search`),
 `lines` (a fault of each kind in long runs), `record` (writes the bugs that events show, for tests).
 
-Decides: what is written to the ledger: a line for each part, with what was found.
+Decides: what is written to the ledger: a line for each part, of groups for each slice, with what
+was found. A slice that stands there, shown to the same sieve, is not shown again.
 """
 
 import argparse
 import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -17,29 +19,32 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from kgroup.audit import audit
-from kgroup.journal import CommitStored, FaultStep, RoundStored, decode_entry
+from kgroup.journal import decode_entry
+from kgroup.spark.audit import belonging, form, sieve
 from kgroup.spark.audit.fleet import Fleet, FleetVerdict
 from kgroup.spark.audit.judge import Law
 from kgroup.spark.table import open_session
-from tests.search.simulation.play import play
-from tests.search.simulation.schedule import Level, Mode, Schedule
-from tests.spark.fleet import recorded, write_whole
-from tests.spark.sieving.against import differences
+from tests.spark.fleet import write_whole
+from tests.spark.sieving.against import difference, differences
 from tests.spark.sieving.bugs import FOLDER, file_name, histories
+from tests.spark.sieving.groups import of_members, write_seed
 from tests.spark.sieving.planted import FAULTS, LongRun
 
 LEDGER = Path("benchmarks/results/spark_sieve.jsonl")
-_MODES = (Mode.MIXED, Mode.EAGER, Mode.COOPERATIVE, Mode.STATIC)
-_OF_OTHERS = (CommitStored, RoundStored, FaultStep)
 _LONG = 10_000
 """Lines of each long group."""
+_SLICE = 500
+"""Groups that are shown at once."""
 
 Found = dict[str, Any]
 
@@ -55,20 +60,27 @@ def main(words: Sequence[str] | None = None) -> int:
     if options.parts == ["record"]:
         return _record()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark, _ = open_session({"spark.master": "local[2]", "spark.sql.shuffle.partitions": "4"})
-    wrong = 0
-    work: Mapping[str, Callable[[Any, argparse.Namespace], Found]] = {
+    spark, _ = open_session(
+        {
+            "spark.master": "local[2]",
+            "spark.sql.shuffle.partitions": "4",
+            "spark.ui.showConsoleProgress": "false",
+        }
+    )
+    work: Mapping[str, Callable[[Any, argparse.Namespace], Iterator[Found]]] = {
         "groups": _groups,
         "bugs": _bugs,
         "lines": _lines,
     }
+    wrong = 0
     try:
         for part in options.parts:
             began = time.monotonic()
-            found = work[part](spark, options)
-            found["seconds"] = round(time.monotonic() - began, 1)
-            _note(options.ledger, {"part": part, **found})
-            wrong += len(found["wrong"])
+            for found in work[part](spark, options):
+                found["seconds"] = round(time.monotonic() - began, 1)
+                began = time.monotonic()
+                _note(options.ledger, {"part": part, "sieve": _sieve(), **found})
+                wrong += len(found["wrong"])
     finally:
         spark.stop()
     return 1 if wrong else 0
@@ -76,9 +88,25 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _note(ledger: Path, found: Found) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds")
+    load = round(os.getloadavg()[0], 1)
     print(json.dumps(found), flush=True)
     with ledger.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"at": at, **found}) + "\n")
+        file.write(json.dumps({"at": at, "load": load, **found}) + "\n")
+
+
+def _sieve() -> str:
+    """Return what tells this sieve from others."""
+    files = (belonging.__file__, form.__file__, sieve.__file__)
+    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:12]
+
+
+def _shown(ledger: Path) -> set[tuple[int, int]]:
+    """Return the slices that this sieve was shown, and nothing was wrong: first seed and size."""
+    if not ledger.exists():
+        return set()
+    lines = map(json.loads, ledger.read_text(encoding="utf-8").splitlines())
+    here = (each for each in lines if (each["part"], each["sieve"]) == ("groups", _sieve()))
+    return {(each["first"], each["groups"]) for each in here if not each["wrong"]}
 
 
 @contextmanager
@@ -95,45 +123,38 @@ def _compared(spark: Any, folder: Path) -> tuple[FleetVerdict, list[str]]:
     return found, list(differences(found))
 
 
-def _groups(spark: Any, options: argparse.Namespace) -> Found:
-    """Half of the groups are recorded ones, half are simulated."""
-    wrong: list[str] = []
-    passed = clean = count = 0
-    for first in range(options.first, options.first + options.groups, 500):
-        with _folder() as folder:
-            for seed in range(first, min(first + 500, options.first + options.groups)):
-                write_whole(folder, f"g{seed}", _played(seed))
-            found, differ = _compared(spark, folder)
-        wrong += differ
-        count += len(found.groups)
-        passed += sum(group.why is None for group in found.groups)
-        clean += sum(group.clean for group in found.groups)
-    return {
-        "first": options.first,
-        "groups": count,
-        "clean": clean,
-        "passed": passed,
-        "wrong": wrong,
-    }
+def _groups(spark: Any, options: argparse.Namespace) -> Iterator[Found]:
+    shown, end = _shown(options.ledger), options.first + options.groups
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        for first in range(options.first, end, _SLICE):
+            seeds = range(first, min(first + _SLICE, end))
+            if (first, len(seeds)) in shown:
+                continue
+            with _folder() as folder:
+                for _ in pool.map(partial(write_seed, folder), seeds, chunksize=20):
+                    pass
+                found = Fleet(spark, [folder / "*.jsonl"]).verdict(Law())
+                differ = pool.map(difference, found.groups, chunksize=20)
+                wrong = [each for each in differ if each is not None]
+            yield {
+                "first": first,
+                "groups": len(found.groups),
+                "clean": sum(group.clean for group in found.groups),
+                "passed": sum(group.why is None for group in found.groups),
+                "wrong": wrong,
+            }
 
 
-def _played(seed: int) -> list[Any]:
-    if seed % 2:
-        return recorded(Random(seed))[1]
-    outcome = play(Schedule(Level.A, _MODES[seed // 2 % len(_MODES)], seed), keep=True)
-    return [each for each in outcome.entries if not isinstance(each.event, _OF_OTHERS)]
-
-
-def _bugs(spark: Any, _options: argparse.Namespace) -> Found:
+def _bugs(spark: Any, _options: argparse.Namespace) -> Iterator[Found]:
     with _folder() as folder:
         found_bugs = {name: lines for name, lines in histories().items() if lines}
         for name, lines in found_bugs.items():
             entries = [decode_entry(line) for line in lines]
             write_whole(folder, f"{file_name(name)}-whole", entries)
-            members = [each for each in entries if not isinstance(each.event, _OF_OTHERS)]
+            members = of_members(entries)
             write_whole(folder, f"{file_name(name)}-members", members)
         found, differ = _compared(spark, folder)
-    return {
+    yield {
         "bugs": len(found_bugs),
         "groups": len(found.groups),
         "shown": sum(not group.clean for group in found.groups) // 2,
@@ -142,7 +163,7 @@ def _bugs(spark: Any, _options: argparse.Namespace) -> Found:
     }
 
 
-def _lines(spark: Any, options: argparse.Namespace) -> Found:
+def _lines(spark: Any, options: argparse.Namespace) -> Iterator[Found]:
     """A fault of each kind in a group of its own, among groups that are well."""
     with _folder() as folder:
         planted = {name: plant(Random(7), _LONG) for name, plant in FAULTS.items()}
@@ -172,7 +193,7 @@ def _lines(spark: Any, options: argparse.Namespace) -> Found:
             if told != [(planted[name].kind, planted[name].count, True)]:
                 wrong.append(f"{name}: {told}")
     passed = sum(group.why is None for group in found.groups)
-    return {
+    yield {
         "lines": lines,
         "groups": len(found.groups),
         "passed": passed,
@@ -187,7 +208,7 @@ def _record() -> int:
     with _folder() as folder:
         for name, lines in histories().items():
             entries = [decode_entry(line) for line in lines]
-            members = [each for each in entries if not isinstance(each.event, _OF_OTHERS)]
+            members = of_members(entries)
             if members and not audit([path := write_whole(folder, file_name(name), members)]).clean:
                 kept = FOLDER / f"{path.name}.gz"
                 kept.write_bytes(gzip.compress(path.read_bytes(), mtime=0))

@@ -32,7 +32,14 @@ def said(group: GroupVerdict, verdict: Mapping[str, Any]) -> Any:
 def differences(found: FleetVerdict) -> Iterator[str]:
     """Yield a line for each group that the audit judges in another way."""
     for group in found.groups:
-        ours, right = said(group, group.verdict), local(group)
-        if ours != right:
-            names = [name for name in right if ours.get(name) != right[name]]
-            yield f"{group.group}: {', '.join(names)} differ; judged because {group.why}"
+        if (line := difference(group)) is not None:
+            yield line
+
+
+def difference(group: GroupVerdict) -> str | None:
+    """Return a line when the audit judges a group in another way, None when it does not."""
+    ours, right = said(group, group.verdict), local(group)
+    if ours == right:
+        return None
+    names = [name for name in right if ours.get(name) != right[name]]
+    return f"{group.group}: {', '.join(names)} differ; judged because {group.why}"

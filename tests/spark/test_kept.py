@@ -1,0 +1,98 @@
+"""Events kept as Parquet are judged as the logs they came from; what is not whole is an error."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from kgroup.errors import ConfigError
+from kgroup.spark.audit.fleet import Fleet
+from kgroup.spark.audit.judge import Law
+from kgroup.spark.audit.logs import Kept, Log, list_logs, open_logs
+from tests.spark.fleet import PlainRun, write_group, write_whole
+from tests.spark.sieving.planted import FAULTS
+
+pytestmark = pytest.mark.spark
+
+
+def logs_of_all_kinds(folder: Path) -> None:
+    """Write a plain group, broken ones, lines that are none, a cut one, and what is compressed."""
+    write_group(folder, "plain", PlainRun(Random(1)).go())
+    for name in ("lost", "overlap"):
+        write_whole(folder, name, FAULTS[name](Random(7), 200).entries)
+    strange = write_whole(folder, "strange", PlainRun(Random(2)).go())
+    lines = strange.read_bytes().splitlines(keepends=True)
+    strange.write_bytes(b"".join([*lines[:4], b"\n", b"\xff no line\n", *lines[4:], b'{"v":1,"h']))
+    packed = write_whole(folder, "packed", PlainRun(Random(3)).go())
+    packed.with_suffix(".jsonl.gz").write_bytes(gzip.compress(packed.read_bytes()))
+    packed.unlink()
+    (folder / "empty.jsonl").touch()
+
+
+def test_the_events_that_were_kept_have_the_verdict_of_the_logs(spark: Any, tmp_path: Path) -> None:
+    logs_of_all_kinds(tmp_path)
+    fleet = Fleet(spark, [tmp_path / "*.jsonl*"])
+    found = fleet.verdict(Law())
+    fleet.keep(tmp_path / "kept")
+    for path in tmp_path.glob("*.jsonl*"):
+        path.unlink()
+    assert Fleet(spark, [tmp_path / "kept"]).verdict(Law()) == found
+    assert {group.why is None for group in found.groups} == {True, False}
+    assert sum(len(group.verdict["problems"]) for group in found.groups) == 3
+    assert any("cut off" in note for group in found.groups for note in group.verdict["notes"])
+
+
+def kept(folder: Path) -> Path:
+    """Write a folder of events with one part of three rows."""
+    from pyarrow import parquet, table  # noqa: PLC0415 - an extra
+
+    (folder / "events").mkdir(parents=True)
+    part = folder / "events" / "part-0.parquet"
+    parquet.write_table(table({"path": ["a", "a", "a"]}), part)
+    list_logs(Kept(folder, (Log("a", "a.jsonl", part.name),)))
+    return part
+
+
+def newer(part: Path) -> None:
+    path = part.parent.parent / "_kgroup" / "events.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 2}))
+
+
+def unlisted(part: Path) -> None:
+    (part.parent.parent / "_kgroup" / "events.json").unlink()
+
+
+def shortened(part: Path) -> None:
+    part.write_bytes(part.read_bytes()[:-9])
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "newer": (newer, "events of version 1, not of 2: a newer kgroup"),
+    "half written": (unlisted, "written to its end"),
+    "a part is missing": (Path.unlink, "3 events, not 0"),
+    "a part is cut": (shortened, "part-0"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_folder_that_is_not_whole_or_too_new_is_named(damage: str, tmp_path: Path) -> None:
+    part = kept(tmp_path / "kept")
+    assert open_logs([tmp_path / "kept"]).some
+    change, told = DAMAGES[damage]
+    change(part)
+    with pytest.raises(ConfigError, match=told) as caught:
+        open_logs([tmp_path / "kept"])
+    assert str(tmp_path / "kept") in str(caught.value)
+
+
+def test_a_folder_without_events_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a folder that --keep wrote"):
+        open_logs([tmp_path])
+    kept(tmp_path / "kept")
+    (tmp_path / "a.jsonl").touch()
+    with pytest.raises(ConfigError, match="not both"):
+        open_logs([tmp_path / "kept", tmp_path / "a.jsonl"])
