@@ -24,6 +24,7 @@ from kgroup.journal import (
     Delivered,
     Entry,
     FaultStep,
+    MemberStarted,
     Phase,
     RoundStored,
     Source,
@@ -31,6 +32,11 @@ from kgroup.journal import (
 )
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import TopicPartition
+
+_NOT_TOLD: Final = (
+    "which names no group and does not tell where a claim begins to read; what lies before the "
+    "first record is not seen to be lost"
+)
 
 _KINDS: Final[Mapping[str, ProblemKind]] = MappingProxyType(
     {
@@ -131,6 +137,8 @@ class _Bench:
             self._members.add(entry.source)
         elif isinstance(entry.event, FaultStep) and entry.event.phase is Phase.BEGIN:
             self._killed[entry.event.target] = entry
+        if isinstance(entry.event, MemberStarted) and entry.event.client is not None:
+            self._note(f"{entry.where}: a log of {entry.event.client}, {_NOT_TOLD}")
         if isinstance(entry.event, UnknownEvent):
             self._note(f"{entry.where}: events {entry.event.kind!r} are not known here")
         self._latest[entry.source] = entry

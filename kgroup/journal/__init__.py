@@ -10,6 +10,7 @@ Never: reads a clock, opens a file, or changes what the client does.
   is calm
 - `periods`: Periods of ownership as a log has them: which member held which partition, and when
 - `repeats`: Records that were delivered more than once, and what explains it
+- `verifiable`: What Kafka's VerifiableConsumer prints, as entries of an event log
 - `sink`: Where events go: the protocol that `net` and `consumer` write to, and two small sinks
 """
 

@@ -24,6 +24,7 @@ from typing import Final, TypeVar, cast, get_args, get_origin, get_type_hints
 from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
 from kgroup.journal.events import EVENT_CLASSES, Entry, Event, RoundMember, Source, UnknownEvent
+from kgroup.journal.verifiable import Verifiable, is_printed
 from kgroup.types import Claim, TopicPartition
 from kgroup.values import dataclass
 
@@ -143,12 +144,16 @@ def read_entries(lines: Iterable[str], name: str) -> Iterator[Entry | BadLine]:
         lines: lines with their ends, so that an unfinished last one is seen.
         name: what to call the log in `where`.
     """
+    verifiable = Verifiable(name)
     for number, line in enumerate(lines, start=1):
         where = f"{name}:{number}"
         if not line.strip():
             continue
         try:
-            yield decode_entry(line, where)
+            if is_printed(line):
+                yield from verifiable.entries(line, where)
+            else:
+                yield decode_entry(line, where)
         except DecodeError as error:
             cut = not line.endswith("\n") or line.rstrip().endswith(CUT)
             yield BadLine(where, error.reason, cut)

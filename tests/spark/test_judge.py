@@ -54,4 +54,5 @@ def test_a_line_says_whose_it_is_or_is_none() -> None:
     said = [told(encode_entry(entry).encode()) for entry in (*history.entries[:2], later)]
     assert [each["kind"] for each in said] == ["fault", "stored", "own"]
     assert {each["group"] for each in said} == {"g"}
+    assert told(b'{"timestamp":1,"name":"startup_complete"}') == {"kind": "own", "group": None}
     assert told(b"\xff") == {"kind": None, "group": None}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ from kgroup.errors import ConfigError
 from kgroup.spark.audit.fleet import Fleet
 from kgroup.spark.audit.judge import Law
 from kgroup.spark.audit.logs import Kept, Log, list_logs, open_logs
+from tests.audit.test_verifiable import RECORDED
 from tests.spark.fleet import PlainRun, write_group, write_whole
 from tests.spark.sieving.planted import FAULTS
 
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 
 def logs_of_all_kinds(folder: Path) -> None:
-    """Write a plain group, broken ones, lines that are none, a cut one, and what is compressed."""
+    """Write a plain group, broken ones, one of Java's, lines that are none, and what is cut."""
     write_group(folder, "plain", PlainRun(Random(1)).go())
     for name in ("lost", "overlap"):
         write_whole(folder, name, FAULTS[name](Random(7), 200).entries)
@@ -30,6 +32,8 @@ def logs_of_all_kinds(folder: Path) -> None:
     packed = write_whole(folder, "packed", PlainRun(Random(3)).go())
     packed.with_suffix(".jsonl.gz").write_bytes(gzip.compress(packed.read_bytes()))
     packed.unlink()
+    for path in RECORDED.glob("*.gz"):
+        shutil.copy(path, folder)
     (folder / "empty.jsonl").touch()
 
 
@@ -43,6 +47,8 @@ def test_the_events_that_were_kept_have_the_verdict_of_the_logs(spark: Any, tmp_
     assert Fleet(spark, [tmp_path / "kept"]).verdict(Law()) == found
     assert {group.why is None for group in found.groups} == {True, False}
     assert sum(len(group.verdict["problems"]) for group in found.groups) == 3
+    (printed,) = (group for group in found.groups if group.group is None)
+    assert (printed.clean, printed.verdict["total"]["records"]) == (True, 6000)
     assert any("cut off" in note for group in found.groups for note in group.verdict["notes"])
 
 

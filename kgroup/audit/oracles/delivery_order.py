@@ -11,7 +11,15 @@ D3: the first delivery of a claim starts at the committed offset that was read, 
 from typing import ClassVar
 
 from kgroup.audit.oracles.watch import Violation
-from kgroup.journal.events import Delivered, Entry, Event, OffsetRead, PositionMoved
+from kgroup.journal.events import (
+    Delivered,
+    Entry,
+    Event,
+    MemberStarted,
+    OffsetRead,
+    PositionMoved,
+    Source,
+)
 from kgroup.journal.periods import PeriodKey
 from kgroup.values import dataclass
 
@@ -38,12 +46,15 @@ class DeliveryOrder:
         sparse: topics with offsets that consumers do not see (transactions, compaction).
     """
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({Delivered, OffsetRead, PositionMoved})
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {Delivered, MemberStarted, OffsetRead, PositionMoved}
+    )
 
-    __slots__ = ("_positions", "_sparse")
+    __slots__ = ("_foreign", "_positions", "_sparse")
 
     def __init__(self, sparse: frozenset[str] = frozenset()) -> None:
         self._sparse = sparse
+        self._foreign: set[Source] = set()
         self._positions: dict[PeriodKey, _Position] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -56,6 +67,8 @@ class DeliveryOrder:
                 known = self._positions.get((entry.source, claim))
                 if known is None or not known.delivered:
                     self._positions[entry.source, claim] = _Position(offset, entry, delivered=False)
+            case MemberStarted(client=str()):
+                self._foreign.add(entry.source)
             case PositionMoved(claim=claim, offset=target):
                 self._positions[entry.source, claim] = _Position(target, entry, delivered=False)
             case _:
@@ -79,6 +92,8 @@ class DeliveryOrder:
         self, entry: Entry, event: Delivered, known: _Position | None
     ) -> tuple[Violation, ...]:
         claim, first = event.claim, event.first
+        if known is None and entry.source in self._foreign:
+            return ()  # another client's log does not tell where its claims begin
         if known is None or known.offset is None:
             text = f"{claim}: {entry.source} delivered {first} before its position was known"
             proofs = (entry,) if known is None else (known.entry, entry)

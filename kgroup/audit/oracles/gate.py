@@ -17,6 +17,7 @@ from kgroup.journal.events import (
     Entry,
     Event,
     FetchAnswered,
+    MemberStarted,
     MemberStopped,
     OwnershipStep,
     PauseCause,
@@ -98,13 +99,17 @@ def _refusal(period: Period | None) -> tuple[str, str, tuple[Entry, ...]] | None
 
 
 class FetchedUnderClaim:
-    """S7: a batch is delivered under the claim it was fetched under."""
+    """S7: a batch is delivered under the claim it was fetched under.
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({Delivered, FetchAnswered})
+    The log of another client tells of no fetch, and proves nothing here.
+    """
 
-    __slots__ = ("_fetched",)
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({Delivered, FetchAnswered, MemberStarted})
+
+    __slots__ = ("_fetched", "_foreign")
 
     def __init__(self) -> None:
+        self._foreign: set[Source] = set()
         self._fetched: dict[PeriodKey, Intervals] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -116,7 +121,9 @@ class FetchedUnderClaim:
             if fetched is None:
                 fetched = self._fetched[key] = Intervals()
             fetched.add(event.offset, event.next_offset)
-        elif isinstance(event, Delivered):
+        elif isinstance(event, MemberStarted) and event.client is not None:
+            self._foreign.add(entry.source)
+        elif isinstance(event, Delivered) and entry.source not in self._foreign:
             return self._delivered(entry, event)
         return ()
 

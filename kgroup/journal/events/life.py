@@ -25,6 +25,7 @@ class MemberStarted:
         heartbeat_interval: seconds; None when not known.
         max_poll_interval: seconds; None when it is the rebalance timeout.
         isolated_heartbeats: whether a thread sends heartbeats while the event loop is blocked.
+        client: another client that printed what stands in the log, None for kgroup.
     """
 
     KIND: ClassVar[str] = "member_started"
@@ -36,6 +37,7 @@ class MemberStarted:
     heartbeat_interval: float | None = None
     max_poll_interval: float | None = None
     isolated_heartbeats: bool = False
+    client: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kgroup.errors import DecodeError
 from kgroup.journal import CommitStored, FaultStep, RoundStored, decode_entry
+from kgroup.journal.verifiable import is_printed
 from kgroup.words import Word
 
 STORED: Final = ("commit_stored", "fault", "round_stored")
@@ -40,8 +41,11 @@ def tell(batches: Iterable[Any]) -> Iterator[Any]:
 
 def told(line: bytes) -> dict[str, str | None]:
     """Return who wrote a line, and its group; see `tell`."""
+    text = line.decode("utf-8", "replace")
+    if is_printed(text):
+        return {"kind": TellKind.OWN.value, "group": None}
     try:
-        entry = decode_entry(line.decode("utf-8", "replace"))
+        entry = decode_entry(text)
     except DecodeError:
         return {"kind": None, "group": None}
     kind = TellKind.OWN
