@@ -9,6 +9,8 @@ Never: takes part in a group, or asks a broker; end offsets are given by the cal
 - `drawing`: Pieces of a page that needs nothing besides itself: bars in time, lines, tables
 - `findings`: Single findings, gathered into problems
 - `judging`: The audit: event logs and the broker's truth go in, a verdict comes out
+- `shares`: A run judged in shares: some judges see a share of the partitions each, one sees all the
+  rest
 - `silence`: How long partitions were silent, in each rebalance and over the run
 - `table`: A verdict as plain text for a person
 - `verdict`: What an audit says: numbers per partition, problems with their proof, and whether all

@@ -16,6 +16,7 @@ from typing import Final, TextIO
 
 from kgroup.audit.verdict import Problem, ProblemKind
 from kgroup.journal import BadLine, Entry, read_entries
+from kgroup.journal.codec import Skips
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
@@ -76,11 +77,19 @@ class Findings:
 
     def problems(self) -> tuple[Problem, ...]:
         """Return what was found, partitions in order within each kind."""
-        order = {kind: number for number, kind in enumerate(ProblemKind)}
-        nowhere = TopicPartition("", -1)
-        return tuple(
-            sorted(self._problems.values(), key=lambda p: (order[p.kind], p.tp or nowhere, p.rule))
-        )
+        return ordered(self._problems.values())
+
+    def nothing_delivered(self, entries: int, members: int) -> None:
+        """Take that a run holds no delivery."""
+        text = f"{entries} entries of {members} members hold no delivery"
+        self.add(Finding(ProblemKind.EMPTY, text))
+
+
+def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return problems by kind, partition and rule."""
+    order = {kind: number for number, kind in enumerate(ProblemKind)}
+    nowhere = TopicPartition("", -1)
+    return tuple(sorted(problems, key=lambda p: (order[p.kind], p.tp or nowhere, p.rule)))
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -113,27 +122,34 @@ def find_logs(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def merge_logs(paths: Iterable[Path]) -> Iterator[Entry | BadLine]:
+def merge_logs(paths: Iterable[Path], skips: Skips | None = None) -> Iterator[Entry | BadLine]:
     """Read logs side by side, in order of time; a bad line comes where its file stands.
 
     A file whose name ends in `.gz` is decompressed.
+
+    Args:
+        paths: of the logs.
+        skips: see `kgroup.journal.codec.read_entries`.
 
     Raises:
         OSError: a file cannot be read, or not to its end.
     """
     with ExitStack() as stack:
         files = ((path, stack.enter_context(_opened(path))) for path in paths)
-        yield from merge_lines((str(path), _lines(file, path)) for path, file in files)
+        yield from merge_lines(((str(path), _lines(file, path)) for path, file in files), skips)
 
 
-def merge_lines(logs: Iterable[tuple[str, Iterable[str]]]) -> Iterator[Entry | BadLine]:
+def merge_lines(
+    logs: Iterable[tuple[str, Iterable[str]]], skips: Skips | None = None
+) -> Iterator[Entry | BadLine]:
     """Read logs as `merge_logs` does.
 
     Args:
         logs: the name of each, and its lines with their ends.
+        skips: see `kgroup.journal.codec.read_entries`.
     """
     clocks: dict[str, float] = {}
-    streams = [_timed(read_entries(lines, name), clocks) for name, lines in logs]
+    streams = [_timed(read_entries(lines, name, skips), clocks) for name, lines in logs]
     for _, item in heapq.merge(*streams, key=lambda timed: timed[0]):
         yield item
 

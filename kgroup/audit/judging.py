@@ -8,14 +8,17 @@ A log with a hole proves nothing, so an unreadable line or a missing number is a
 that a killed process did not finish is not.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.audit.deliveries import Account, Deliveries
+from kgroup.audit.deliveries import Deliveries
 from kgroup.audit.findings import Finding, Findings, find_logs, merge_logs
 from kgroup.audit.oracles import DeliveryGate, OneOwnerInTime, Oracle, Violation, Watch
+from kgroup.audit.oracles.watch import looks_at_one_partition
+from kgroup.audit.shares import Across, Share
 from kgroup.audit.silence import Silences
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind, Truth, Verdict
 from kgroup.journal import (
@@ -85,31 +88,164 @@ def audit_entries(
     clean_handover: bool = True,
 ) -> Verdict:
     """Judge a run by entries in order of time; see `audit`."""
-    bench = _Bench(truth or Truth(), oracles, clean_handover=clean_handover)
+    findings = Findings()
+    alone, others = _divided(oracles)
+    whole = _Whole(findings, others)
+    parts = _Partitions(findings, truth or Truth(), alone, clean_handover=clean_handover)
     for item in entries:
         if isinstance(item, BadLine):
-            bench.unreadable(item)
+            whole.unreadable(item)
         elif group in (None, item.source.group) or isinstance(item.event, FaultStep):
-            bench.observe(item)
-    return bench.verdict()
+            whole.observe(item)
+            parts.observe(item)
+    said, rows = whole.verdict(), tuple(parts.rows())
+    if not any(row.records for row in rows):
+        findings.nothing_delivered(said.entries, said.members)
+    return replace(
+        said,
+        partitions=tuple(whole.row(row) for row in rows),
+        problems=findings.problems(),
+        broker_asked=parts.asked,
+    )
 
 
-class _Bench:
-    """Everything that watches one run."""
+def audit_across(entries: Iterable[Entry | BadLine], oracles: Sequence[Oracle] = ()) -> Across:
+    """Judge what is not about one partition; see `audit` and `kgroup.audit.shares`."""
+    findings = Findings()
+    whole = _Whole(findings, _divided(oracles)[1])
+    for item in entries:
+        if isinstance(item, BadLine):
+            whole.unreadable(item)
+        else:
+            whole.observe(item)
+    said = whole.verdict()
+    rows = tuple(whole.row(PartitionVerdict(tp=tp, start=0, end=0)) for tp in whole.seen)
+    return Across(replace(said, partitions=rows, problems=findings.problems()), whole.in_order)
 
-    def __init__(self, truth: Truth, oracles: Sequence[Oracle], *, clean_handover: bool) -> None:
-        self._asked = bool(truth.bounds or truth.produced)
+
+def audit_share(
+    entries: Iterable[Entry | BadLine],
+    share: Share,
+    truth: Truth,
+    *,
+    oracles: Sequence[Oracle] = (),
+    clean_handover: bool = True,
+) -> Verdict:
+    """Judge a share of the partitions by what is about them; see `audit`."""
+    findings = Findings()
+    bounds = {tp: span for tp, span in truth.bounds.items() if share.has(tp)}
+    alone, _ = _divided(oracles)
+    parts = _Partitions(
+        findings, replace(truth, bounds=bounds), alone, clean_handover=clean_handover, share=share
+    )
+    for item in entries:
+        if not isinstance(item, BadLine) and share.needs(item):
+            parts.observe(item)
+    rows = tuple(parts.rows())
+    return Verdict(partitions=rows, problems=findings.problems(), broker_asked=parts.asked)
+
+
+def _divided(oracles: Sequence[Oracle]) -> tuple[list[Oracle], list[Oracle]]:
+    """Return those that look at one partition at a time, and the others."""
+    alone = [oracle for oracle in oracles if looks_at_one_partition(type(oracle))]
+    return alone, [oracle for oracle in oracles if oracle not in alone]
+
+
+class _Watched:
+    """Oracles that watch one run, and what they find."""
+
+    def __init__(
+        self, findings: Findings, oracles: Sequence[Oracle], share: Share | None = None
+    ) -> None:
+        self._findings = findings
+        self._watch = Watch(oracles)
+        self._share = share
+        self.counts: dict[tuple[ProblemKind, TopicPartition | None], int] = {}
+
+    def observe(self, entry: Entry) -> None:
+        """Take one entry."""
+        for violation in self._watch.observe(entry):
+            self._violated(violation)
+
+    def finish(self) -> None:
+        """Take what only the end shows."""
+        for violation in self._watch.finish():
+            self._violated(violation)
+
+    def _violated(self, violation: Violation) -> None:
+        share, tp = self._share, violation.tp
+        if share is not None and tp is not None and not share.has(tp):
+            return
+        kind = _KINDS.get(violation.rule, ProblemKind.BROKEN_PROMISE)
+        last = violation.entries[-1].event if violation.entries else None
+        records = kind is ProblemKind.NOT_OWNED and isinstance(last, Delivered)
+        count = last.count if records and isinstance(last, Delivered) else 1
+        key = (kind, tp)
+        self.counts[key] = self.counts.get(key, 0) + count
+        text, entries = violation.text, violation.entries
+        self._findings.add(Finding(kind, text, entries, tp, violation.rule, count))
+
+
+class _Partitions:
+    """What is judged of each partition by itself."""
+
+    def __init__(
+        self,
+        findings: Findings,
+        truth: Truth,
+        oracles: Sequence[Oracle],
+        *,
+        clean_handover: bool,
+        share: Share | None = None,
+    ) -> None:
+        self.asked = bool(truth.bounds or truth.produced)
+        self._findings = findings
         self._deliveries = Deliveries(truth, clean_handover=clean_handover)
+        self._watched = _Watched(findings, (DeliveryGate(), OneOwnerInTime(), *oracles), share)
+
+    def observe(self, entry: Entry) -> None:
+        """Take one entry."""
+        for finding in self._deliveries.observe(entry):
+            self._findings.add(finding)
+        self._watched.observe(entry)
+
+    def rows(self) -> Iterator[PartitionVerdict]:
+        """Close the accounts; return them without periods and silences."""
+        self._watched.finish()
+        for finding in self._deliveries.finish():
+            self._findings.add(finding)
+        counts = self._watched.counts
+        for tp, account in sorted(self._deliveries.accounts.items()):
+            yield PartitionVerdict(
+                tp=tp,
+                start=account.start or 0,
+                end=account.end or 0,
+                committed=account.committed,
+                records=account.records,
+                lost=account.lost,
+                duplicated=account.duplicated,
+                beyond_commit=account.beyond,
+                out_of_order=account.out_of_order,
+                not_owned=counts.get((ProblemKind.NOT_OWNED, tp), 0),
+                two_owners=counts.get((ProblemKind.TWO_OWNERS, tp), 0),
+            )
+
+
+class _Whole:
+    """What is judged of a run as a whole: its logs, its members, its rebalances."""
+
+    def __init__(self, findings: Findings, oracles: Sequence[Oracle]) -> None:
+        self.in_order = True
+        self.seen: dict[TopicPartition, None] = {}
         self._silences = Silences()
-        self._watch = Watch((DeliveryGate(), OneOwnerInTime(), *oracles))
+        self._watched = _Watched(findings, oracles)
         self._periods = Periods()
-        self._findings = Findings()
+        self._findings = findings
         self._notes: dict[str, None] = {}
         self._latest: dict[Source, Entry] = {}
         self._members: set[Source] = set()
         self._claims: dict[PeriodKey, Period] = {}
         self._killed: dict[str, Entry] = {}
-        self._counts: dict[tuple[ProblemKind, TopicPartition | None], int] = {}
         self._span: tuple[float, float] | None = None
         self._entries = 0
 
@@ -123,68 +259,60 @@ class _Bench:
 
     def observe(self, entry: Entry) -> None:
         """Take one entry."""
+        event = entry.event
         self._number(entry)
         self._entries += 1
-        self._span = (entry.at if self._span is None else self._span[0], entry.at)
+        first, last = self._span or (entry.at, entry.at)
+        self.in_order &= last <= entry.at
+        self._span = (first, entry.at)
         self._silences.observe(entry)
-        for finding in self._deliveries.observe(entry):
-            self._found(finding)
-        for violation in self._watch.observe(entry):
-            self._violated(violation)
+        self._watched.observe(entry)
         for period in self._periods.observe(entry):
             self._claims[period.key] = period
-        if not isinstance(entry.event, FaultStep | CommitStored | RoundStored):
-            self._members.add(entry.source)
-        elif isinstance(entry.event, FaultStep) and entry.event.phase is Phase.BEGIN:
-            self._killed[entry.event.target] = entry
-        if isinstance(entry.event, MemberStarted) and entry.event.client is not None:
-            self._note(f"{entry.where}: a log of {entry.event.client}, {_NOT_TOLD}")
-        if isinstance(entry.event, UnknownEvent):
-            self._note(f"{entry.where}: events {entry.event.kind!r} are not known here")
+            self.seen[period.claim.tp] = None
+        if isinstance(event, Delivered):
+            self.seen[event.claim.tp] = None
+        self._who(entry)
         self._latest[entry.source] = entry
 
+    def _who(self, entry: Entry) -> None:
+        match entry.event:
+            case FaultStep(phase=phase, target=target):
+                if phase is Phase.BEGIN:
+                    self._killed[target] = entry
+                return
+            case CommitStored() | RoundStored():
+                return
+            case MemberStarted(client=str(client)):
+                self._note(f"{entry.where}: a log of {client}, {_NOT_TOLD}")
+            case UnknownEvent(kind=kind):
+                self._note(f"{entry.where}: events {kind!r} are not known here")
+            case _:
+                pass
+        self._members.add(entry.source)
+
     def verdict(self) -> Verdict:
-        """Close the accounts."""
-        for violation in self._watch.finish():
-            self._violated(violation)
-        for finding in self._deliveries.finish():
-            self._found(finding)
+        """Say all that is not about one partition, but no problems."""
+        self._watched.finish()
         self._silent_ends()
         self._mixed()
-        accounts = self._deliveries.accounts
-        if not any(account.records for account in accounts.values()):
-            text = f"{self._entries} entries of {len(self._members)} members hold no delivery"
-            self._findings.add(Finding(ProblemKind.EMPTY, text))
         first, last = self._span or (0.0, 0.0)
         return Verdict(
-            partitions=tuple(self._row(tp, account) for tp, account in sorted(accounts.items())),
-            problems=self._findings.problems(),
             notes=tuple(self._notes),
             rebalances=self._silences.rebalances(),
             entries=self._entries,
             members=len(self._members),
             seconds=last - first,
-            broker_asked=self._asked,
         )
 
-    def _found(self, finding: Finding) -> None:
-        key = (finding.kind, finding.tp)
-        self._counts[key] = self._counts.get(key, 0) + finding.count
-        self._findings.add(finding)
-
-    def _violated(self, violation: Violation) -> None:
-        kind = _KINDS.get(violation.rule, ProblemKind.BROKEN_PROMISE)
-        last = violation.entries[-1].event if violation.entries else None
-        records = kind is ProblemKind.NOT_OWNED and isinstance(last, Delivered)
-        self._found(
-            Finding(
-                kind,
-                violation.text,
-                violation.entries,
-                violation.tp,
-                violation.rule,
-                last.count if records and isinstance(last, Delivered) else 1,
-            )
+    def row(self, row: PartitionVerdict) -> PartitionVerdict:
+        """Return a partition's numbers with its periods and silences."""
+        return replace(
+            row,
+            periods=sum(1 for period in self._claims.values() if period.claim.tp == row.tp),
+            silence=self._silences.longest(row.tp),
+            silence_moved=self._silences.longest_in(row.tp, moved=True),
+            silence_stayed=self._silences.longest_in(row.tp, moved=False),
         )
 
     def _note(self, text: str) -> None:
@@ -223,25 +351,6 @@ class _Bench:
                 f"{source} never ended {claims}: counted as ended by its last entry "
                 f"{last.where}{why}{then}"
             )
-
-    def _row(self, tp: TopicPartition, account: Account) -> PartitionVerdict:
-        return PartitionVerdict(
-            tp=tp,
-            start=account.start or 0,
-            end=account.end or 0,
-            committed=account.committed,
-            records=account.records,
-            lost=account.lost,
-            duplicated=account.duplicated,
-            beyond_commit=account.beyond,
-            out_of_order=account.out_of_order,
-            not_owned=self._counts.get((ProblemKind.NOT_OWNED, tp), 0),
-            two_owners=self._counts.get((ProblemKind.TWO_OWNERS, tp), 0),
-            periods=sum(1 for period in self._claims.values() if period.claim.tp == tp),
-            silence=self._silences.longest(tp),
-            silence_moved=self._silences.longest_in(tp, moved=True),
-            silence_stayed=self._silences.longest_in(tp, moved=False),
-        )
 
 
 def _fault(entry: Entry) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
 from types import MappingProxyType, NoneType, UnionType
-from typing import Final, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Final, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
@@ -47,6 +47,7 @@ _NOT_TOLD: Final[tuple[object, ...]] = ([], [], None)
 """What stands for the last fields of a round's member that an older writer left out."""
 
 T = TypeVar("T")
+Skips: TypeAlias = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +138,28 @@ def decode_entry(line: str, where: str = "") -> Entry:
     )
 
 
-def read_entries(lines: Iterable[str], name: str) -> Iterator[Entry | BadLine]:
+def read_entries(
+    lines: Iterable[str], name: str, skips: Skips | None = None
+) -> Iterator[Entry | BadLine]:
     """Read a whole log, line by line, keeping nothing.
 
     Args:
         lines: lines with their ends, so that an unfinished last one is seen.
         name: what to call the log in `where`.
+        skips: tells which lines are not wanted; those before the first entry are read all the same.
     """
+    skips_here = None
     verifiable = Verifiable(name)
     for number, line in enumerate(lines, start=1):
         where = f"{name}:{number}"
-        if not line.strip():
+        if not line.strip() or (skips_here is not None and skips_here(line)):
             continue
         try:
             if is_printed(line):
                 yield from verifiable.entries(line, where)
             else:
                 yield decode_entry(line, where)
+            skips_here = skips
         except DecodeError as error:
             cut = not line.endswith("\n") or line.rstrip().endswith(CUT)
             yield BadLine(where, error.reason, cut)

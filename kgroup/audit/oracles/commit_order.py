@@ -78,6 +78,7 @@ class CommitOrder:
 
     APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.OFFSET_FETCH})
 
+    ONE_PARTITION: ClassVar[bool] = True
     __slots__ = ("_answered", "_asked", "_fetches", "_lines", "_sent", "_stands", "_unknown")
 
     def __init__(self) -> None:

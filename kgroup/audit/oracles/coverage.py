@@ -38,6 +38,7 @@ class NothingLost:
         {CommitStep, Delivered, OffsetRead, PositionMoved}
     )
 
+    ONE_PARTITION: ClassVar[bool] = True
     __slots__ = ("_covered", "_ends", "_last", "_positions", "_sparse", "_starts")
 
     def __init__(

@@ -50,6 +50,7 @@ class DeliveryOrder:
         {Delivered, MemberStarted, OffsetRead, PositionMoved}
     )
 
+    ONE_PARTITION: ClassVar[bool] = True
     __slots__ = ("_foreign", "_positions", "_sparse")
 
     def __init__(self, sparse: frozenset[str] = frozenset()) -> None:

@@ -28,6 +28,7 @@ class BoundedDuplicates:
 
     KINDS: ClassVar[frozenset[type[Event]]] = Repeats.KINDS
 
+    ONE_PARTITION: ClassVar[bool] = True
     __slots__ = ("_clean", "_repeats")
 
     def __init__(self, *, clean_handover: bool = True, periods: Periods | None = None) -> None:

@@ -40,6 +40,7 @@ class DeliveryGate:
         {Delivered, MemberStopped, OwnershipStep, Paused, Resumed}
     )
 
+    ONE_PARTITION: ClassVar[bool] = True
     __slots__ = ("_paused", "_periods")
 
     def __init__(self, periods: Periods | None = None) -> None:
@@ -106,6 +107,7 @@ class FetchedUnderClaim:
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset({Delivered, FetchAnswered, MemberStarted})
 
+    ONE_PARTITION: ClassVar[bool] = True
     __slots__ = ("_fetched", "_foreign")
 
     def __init__(self) -> None:

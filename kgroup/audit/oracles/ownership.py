@@ -66,6 +66,7 @@ class OneOwnerInTime:
         StateChanged,
     }
 
+    ONE_PARTITION: ClassVar[bool] = True
     __slots__ = (
         "_evicted",
         "_gone",

@@ -23,7 +23,7 @@ from kgroup.audit.oracles.generations import OneOwnerPerGeneration
 from kgroup.audit.oracles.heartbeats import Heartbeats
 from kgroup.audit.oracles.ownership import OneOwnerInTime
 from kgroup.audit.oracles.static import StaticUnnoticed
-from kgroup.audit.oracles.watch import Oracle
+from kgroup.audit.oracles.watch import Oracle, looks_at_one_partition
 from kgroup.journal.periods import Periods
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
@@ -46,6 +46,11 @@ class Promise:
     oracles: tuple[type[Oracle], ...] = ()
     elsewhere: str = ""
     real: bool = False
+
+    @property
+    def one_partition(self) -> bool:
+        """Whether each partition can be judged without the others."""
+        return all(map(looks_at_one_partition, self.oracles))
 
 
 PROMISES: Final = (

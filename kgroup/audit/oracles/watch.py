@@ -9,6 +9,8 @@ A simulation shows some hundred thousand entries a second, and most oracles look
 kinds of events. An oracle names these in `KINDS: ClassVar[frozenset[type[Event]]]` and sees no
 others. One that looks at requests and answers of a few APIs names these in
 `APIS: ClassVar[frozenset[ApiKey]]`. An oracle without these attributes sees everything.
+One whose findings about a partition rest only on what concerns that partition, or no partition,
+says `ONE_PARTITION: ClassVar[bool] = True`: several can judge a run, a share of it each.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -114,6 +116,11 @@ class Watch:
         chosen = tuple((name, oracle.observe) for name, oracle in those)
         self._by_kind[kind] = chosen
         return chosen
+
+
+def looks_at_one_partition(oracle: type[Oracle]) -> bool:
+    """Tell whether what an oracle finds about a partition rests on that partition only."""
+    return bool(getattr(oracle, "ONE_PARTITION", False))
 
 
 def judge(oracles: Iterable[Oracle], entries: Iterable[Entry]) -> tuple[Violation, ...]:

@@ -6,6 +6,7 @@
 - `telling`: Whose a line is that the sieve cannot read: told on a worker, line by line
 - `logs`: Where a fleet's events are read from: event logs, or the Parquet that was made of them
 - `judge`: The judge of one group, on a worker
+- `large`: A group too large for one worker, judged in shares of its partitions
 - `fleet`: The sieve, the judge, and one verdict for each group
 - `tables`: A fleet's verdict as tables: groups, their partitions, their problems
 

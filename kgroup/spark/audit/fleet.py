@@ -17,6 +17,7 @@ from kgroup.audit.verdict import PartitionVerdict, Verdict
 from kgroup.errors import ConfigError
 from kgroup.spark.audit.belonging import Gathered, gather
 from kgroup.spark.audit.judge import Law, judge
+from kgroup.spark.audit.large import LARGE, LargeGroup, judge_in_shares, too_large
 from kgroup.spark.audit.logs import LOG, Files, keep, open_logs
 from kgroup.spark.audit.sieve import partitions, sources
 from kgroup.spark.table import arrow_function
@@ -84,6 +85,7 @@ class Fleet:
         spark: the session; its workers see the files under the same paths.
         logs: paths and patterns, as `kgroup.audit.audit` takes them; or a folder that `keep` wrote.
         each_folder: whether each folder is a run of its own; else all logs are one.
+        large: a group with fewer lines is never judged in shares.
         say: takes a line about how far it is.
 
     Raises:
@@ -97,11 +99,14 @@ class Fleet:
         logs: Iterable[str | Path],
         *,
         each_folder: bool = False,
+        large: int = LARGE,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._spark = spark
         self._say = say
         self._each_folder = each_folder
+        self._large = large
+        self._cores = int(spark.sparkContext.defaultParallelism)
         self._logs = open_logs(logs)
 
     def keep(self, folder: Path) -> None:
@@ -150,13 +155,26 @@ class Fleet:
         return gather(found, names, runs)
 
     def _judged(self, groups: Mapping[int, Gathered], law: Law) -> dict[int, Json]:
+        lines = {number: each.entries for number, each in groups.items()}
+        found = {}
+        for number in too_large(lines, self._cores, self._large):
+            self._say(f"group {groups[number].key[1]} is judged in {self._cores} shares")
+            logs = tuple(self._named[path] for path in groups[number].paths)
+            group = LargeGroup(name=groups[number].key[1], logs=logs, shares=self._cores)
+            verdict = judge_in_shares(self._spark, self._logs, group, law)
+            if verdict is not None:
+                found[number] = json.loads(json.dumps(verdict_json(verdict)))
+        whole = {number: each for number, each in groups.items() if number not in found}
+        return {**found, **self._judged_whole(whole, law)}
+
+    def _judged_whole(self, groups: Mapping[int, Gathered], law: Law) -> dict[int, Json]:
         if not groups:
             return {}
         rows = [
             (number, each.key[1], [astuple(self._named[path]) for path in each.paths])
             for number, each in groups.items()
         ]
-        tasks = min(len(rows), self._spark.sparkContext.defaultParallelism * _AT_ONCE)
+        tasks = min(len(rows), self._cores * _AT_ONCE)
         form = f"number bigint, name string, logs array<struct<{LOG}>>"
         frame = self._spark.createDataFrame(rows, form)
         judges = arrow_function(partial(judge, law, self._logs), "string").asNondeterministic()

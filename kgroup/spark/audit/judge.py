@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from kgroup.audit import Truth, Verdict, audit_entries, verdict_json
-from kgroup.audit.oracles import at_least_once
+from kgroup.audit.oracles import Oracle, at_least_once
 from kgroup.journal import BadLine, Entry, FaultStep
 from kgroup.spark.audit.logs import Log, Logs
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
+Bounds: TypeAlias = Mapping[TopicPartition, tuple[int, int]]
 Reading: TypeAlias = Callable[[], Iterator[Entry | BadLine]]
 
 
@@ -31,9 +32,16 @@ class Law:
         clean_handover: see `kgroup.audit.audit`.
     """
 
-    bounds: Mapping[TopicPartition, tuple[int, int]] | None = None
+    bounds: Bounds | None = None
     at_least_once: bool = False
     clean_handover: bool = True
+
+    def oracles(self, bounds: Bounds) -> tuple[Oracle, ...]:
+        """Return fresh oracles, for a group whose logs have these bounds."""
+        if not self.at_least_once:
+            return ()
+        ends = {tp: end for tp, (_, end) in bounds.items()} or None
+        return at_least_once(ends=ends, clean_handover=self.clean_handover)
 
 
 def judged(group: str | None, logs: Reading, law: Law) -> Verdict:
@@ -47,28 +55,37 @@ def judged(group: str | None, logs: Reading, law: Law) -> Verdict:
     Raises:
         OSError: a log cannot be read.
     """
-    alone = _audited(group, logs, law, Truth())
+    alone = _audited(group, logs, law, {})
     if law.bounds is None:
         return alone
-    topics = {row.tp.topic for row in alone.partitions}
-    bounds = {tp: span for tp, span in law.bounds.items() if tp.topic in topics}
-    return _audited(group, logs, law, Truth(bounds=bounds)) if bounds else alone
+    bounds = of_topics(law.bounds, (row.tp.topic for row in alone.partitions))
+    return _audited(group, logs, law, bounds) if bounds else alone
 
 
-def _audited(group: str | None, logs: Reading, law: Law, truth: Truth) -> Verdict:
-    clean = law.clean_handover
-    ends = {tp: end for tp, (_, end) in truth.bounds.items()} or None
-    oracles = at_least_once(ends=ends, clean_handover=clean) if law.at_least_once else ()
-    entries = _of(group, logs())
-    return audit_entries(entries, truth, oracles=oracles, clean_handover=clean)
+def _audited(group: str | None, logs: Reading, law: Law, bounds: Bounds) -> Verdict:
+    return audit_entries(
+        concerning(group, logs()),
+        Truth(bounds=bounds),
+        oracles=law.oracles(bounds),
+        clean_handover=law.clean_handover,
+    )
 
 
-def _of(group: str | None, items: Iterable[Entry | BadLine]) -> Iterator[Entry | BadLine]:
-    return (item for item in items if isinstance(item, BadLine) or _concerns(group, item))
+def of_topics(bounds: Bounds, topics: Iterable[str]) -> Bounds:
+    """Return the bounds of some topics."""
+    known = set(topics)
+    return {tp: span for tp, span in bounds.items() if tp.topic in known}
 
 
-def _concerns(group: str | None, entry: Entry) -> bool:
-    return entry.source.group == group or isinstance(entry.event, FaultStep)
+def concerning(group: str | None, items: Iterable[Entry | BadLine]) -> Iterator[Entry | BadLine]:
+    """Return what concerns a group: its entries, bad lines, and faults."""
+    return (
+        item
+        for item in items
+        if isinstance(item, BadLine)
+        or item.source.group == group
+        or isinstance(item.event, FaultStep)
+    )
 
 
 # -- as Spark calls them ---------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from kgroup.audit import find_logs, merge_logs
 from kgroup.audit.findings import COMPRESSED, merge_lines
 from kgroup.errors import ArgumentError, ConfigError
 from kgroup.journal import BadLine, Entry
+from kgroup.journal.codec import Skips
 from kgroup.spark.audit.form import COLUMNS
 from kgroup.spark.audit.sieve import Frame, read
 from kgroup.spark.table import functions
@@ -89,8 +90,12 @@ class Logs(Protocol):
         """
         ...
 
-    def merged(self, logs: Sequence[Log]) -> Read:
+    def merged(self, logs: Sequence[Log], skips: Skips | None = None) -> Read:
         """Return the entries of some logs, in order of time.
+
+        Args:
+            logs: which.
+            skips: see `kgroup.journal.codec.read_entries`.
 
         Raises:
             OSError: one cannot be read.
@@ -145,9 +150,9 @@ class Files:
             raise ArgumentError("logs", next(iter(known.values())), "a file that Spark reads")
         return found
 
-    def merged(self, logs: Sequence[Log]) -> Read:
+    def merged(self, logs: Sequence[Log], skips: Skips | None = None) -> Read:
         """Return the entries of some logs, in order of time."""
-        return merge_logs(Path(log.name) for log in logs)
+        return merge_logs((Path(log.name) for log in logs), skips)
 
     def _told(self) -> list[Path]:
         return [path for path in self.paths if str(path) not in self.empty]
@@ -182,9 +187,9 @@ class Kept:
         known = {log.path: log for log in self.logs}
         return {path: known[path] for path in paths}
 
-    def merged(self, logs: Sequence[Log]) -> Read:
+    def merged(self, logs: Sequence[Log], skips: Skips | None = None) -> Read:
         """Return the entries of some logs, in order of time."""
-        return merge_lines((log.name, self._text(log)) for log in logs)
+        return merge_lines(((log.name, self._text(log)) for log in logs), skips)
 
     def _text(self, log: Log) -> Iterator[str]:
         from pyarrow import dataset  # noqa: PLC0415 - optional
