@@ -3,7 +3,8 @@
 `python -m tests.spark.sieving [PART ...] [--groups N] [--first SEED] [--lines N] [--ledger FILE]`
 
 Parts: `groups` (recorded and simulated ones, by seed), `bugs` (each planted bug of `tests/search`),
-`lines` (a fault of each kind in long runs), `record` (writes the bugs that events show, for tests).
+`lines` (a fault of each kind in long runs), `kept` (faults in any number of events that are kept as
+Parquet), `record` (writes the bugs that events show, for tests).
 
 Decides: what is written to the ledger: a line for each part, of groups for each slice, with what
 was found. A slice that stands there, shown to the same sieve, is not shown again.
@@ -38,11 +39,10 @@ from tests.spark.fleet import write_whole
 from tests.spark.sieving.against import difference, differences
 from tests.spark.sieving.bugs import FOLDER, file_name, histories
 from tests.spark.sieving.groups import of_members, write_seed
-from tests.spark.sieving.planted import FAULTS, LongRun
+from tests.spark.sieving.many import LONG, write_many
+from tests.spark.sieving.planted import FAULTS, LongRun, Planted
 
 LEDGER = Path("benchmarks/results/spark_sieve.jsonl")
-_LONG = 10_000
-"""Lines of each long group."""
 _SLICE = 500
 """Groups that are shown at once."""
 
@@ -55,6 +55,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--groups", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--partitions", type=int, default=4, help="of Spark, at each shuffle")
     parser.add_argument("--ledger", type=Path, default=LEDGER)
     options = parser.parse_args(words)
     if options.parts == ["record"]:
@@ -63,7 +64,8 @@ def main(words: Sequence[str] | None = None) -> int:
     spark, _ = open_session(
         {
             "spark.master": "local[2]",
-            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.shuffle.partitions": str(options.partitions),
+            "spark.driver.memory": "4g",
             "spark.ui.showConsoleProgress": "false",
         }
     )
@@ -71,6 +73,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "groups": _groups,
         "bugs": _bugs,
         "lines": _lines,
+        "kept": _kept,
     }
     wrong = 0
     try:
@@ -166,40 +169,57 @@ def _bugs(spark: Any, _options: argparse.Namespace) -> Iterator[Found]:
 def _lines(spark: Any, options: argparse.Namespace) -> Iterator[Found]:
     """A fault of each kind in a group of its own, among groups that are well."""
     with _folder() as folder:
-        planted = {name: plant(Random(7), _LONG) for name, plant in FAULTS.items()}
+        planted = {name: plant(Random(7), LONG) for name, plant in FAULTS.items()}
         lines = 0
         for name, each in planted.items():
             write_whole(folder, name, each.entries)
             lines += len(each.entries)
         number = 0
         while lines < options.lines:
-            entries = LongRun(Random(number), _LONG).go()
+            entries = LongRun(Random(number), LONG).go()
             write_whole(folder, f"well{number}", entries)
             lines, number = lines + len(entries), number + 1
+        yield _planted(spark, lines, planted, folder / "*.jsonl", f"{folder}/")
+
+
+def _kept(spark: Any, options: argparse.Namespace) -> Iterator[Found]:
+    """Faults of each kind in a fleet of events that are kept."""
+    with _folder() as folder:
         began = time.monotonic()
-        found = Fleet(spark, [folder / "*.jsonl"]).verdict(Law())
-        took = round(time.monotonic() - began, 1)
-        broken = {str(group.group): group for group in found.groups if not group.clean}
-        wrong = sorted(broken.keys() ^ planted.keys())
-        for name in broken.keys() & planted.keys():
-            told = [
-                (
-                    each["kind"],
-                    each["count"],
-                    f"{folder / name}.jsonl:{planted[name].line}" in each["lines"],
-                )
-                for each in broken[name].verdict["problems"]
-            ]
-            if told != [(planted[name].kind, planted[name].count, True)]:
-                wrong.append(f"{name}: {told}")
+        lines, planted = write_many(folder / "kept", options.lines, options.first)
+        print(f"{lines:,} events in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        yield _planted(spark, lines, planted, folder / "kept", "")
+
+
+def _planted(
+    spark: Any, lines: int, planted: Mapping[str, Planted], logs: Path, where: str
+) -> Found:
+    """Judge logs, and say what is not found exactly as it was planted."""
+    began = time.monotonic()
+    found = Fleet(spark, [logs], say=_say).verdict(Law())
+    took = round(time.monotonic() - began, 1)
+    broken = {str(group.group): group for group in found.groups if not group.clean}
+    wrong = sorted(broken.keys() ^ planted.keys())
+    for name in broken.keys() & planted.keys():
+        fault = planted[name]
+        line = f"{where}{name}.jsonl:{fault.line}"
+        problems = broken[name].verdict["problems"]
+        told = [(each["kind"], each["count"], line in each["lines"]) for each in problems]
+        if told != [(fault.kind, fault.count, True)]:
+            wrong.append(f"{name}: {told}")
     passed = sum(group.why is None for group in found.groups)
-    yield {
+    return {
         "lines": lines,
         "groups": len(found.groups),
+        "planted": len(planted),
         "passed": passed,
         "verdict_seconds": took,
         "wrong": wrong,
     }
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _record() -> int:
