@@ -10,33 +10,24 @@ import json
 import shutil
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from random import Random
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import compute, parquet
 
 from benchmarks.spark_source.session import Session, folder
+from benchmarks.spark_tables.fleets import fleet, large, measured
 from benchmarks.spark_tables.making import commits, day
-from kgroup.audit import audit
 from kgroup.bench.machine import environment
-from kgroup.spark.audit.fleet import Fleet
-from kgroup.spark.audit.judge import Law
 from kgroup.spark.coordination import tables as t
 from kgroup.spark.coordination.columns import Columns
 from kgroup.spark.coordination.declared import COMMIT_LOG
 from kgroup.spark.coordination.job import Job
 from kgroup.spark.coordination.kept import Kept
 from kgroup.spark.coordination.store import Store
-from tests.spark.fleet import write_whole
-from tests.spark.sieving.planted import FAULTS, LongRun
-
-_LONG: Final = 10_000
-"""Lines of each group of a fleet."""
 
 Case = dict[str, Any]
 
@@ -55,6 +46,7 @@ def main() -> int:
         "decode": _decode,
         "day": _day,
         "fleet": _fleet,
+        "large": _large,
     }
     try:
         for name in options.only or works:
@@ -135,48 +127,24 @@ def _day(session: Session, options: argparse.Namespace) -> list[Case]:
 
 
 def _fleet(session: Session, options: argparse.Namespace) -> list[Case]:
-    with folder() as path:
-        lines, broken = 0, set()
-        for number in range(options.fleet):
-            if number % 50 == 7:
-                fault = list(FAULTS.values())[number // 50 % len(FAULTS)]
-                entries = fault(Random(number), _LONG).entries
-                broken.add(f"g{number}")
-            else:
-                entries = LongRun(Random(number), _LONG).go()
-            write_whole(path, f"g{number}", entries)
-            lines += len(entries)
-        found: list[set[str]] = []
+    found = measured(session, fleet(session, options.fleet, options.runs))
+    return [_case(what, size, "lines", right, costs) for what, size, right, costs in found]
 
-        def by_spark() -> None:
-            verdict = Fleet(session.spark, [path / "*.jsonl"]).verdict(Law())
-            found.append({str(group.group) for group in verdict.groups if not group.clean})
 
-        by_spark()
-        costs = _costs(session, options.runs, by_spark)
-        right = all(each == broken for each in found)
-        cases = [_case("fleet, Spark", lines, "lines", right, costs)]
-
-        def alone() -> None:
-            began = time.monotonic()
-            bad = {each.stem for each in sorted(path.glob("*.jsonl")) if not audit([each]).clean}
-            found.append(bad)
-            print(f"  one process: {time.monotonic() - began:.1f} s", file=sys.stderr)
-
-        found.clear()
-        costs = _costs(session, 1, alone)
-        cases.append(_case("fleet, one process", lines, "lines", found == [broken], costs))
-    return cases
+def _large(session: Session, options: argparse.Namespace) -> list[Case]:
+    found = measured(session, large(session, options.large, options.runs))
+    return [_case(what, size, "lines", right, costs) for what, size, right, costs in found]
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark_tables", description=__doc__)
-    parser.add_argument("only", nargs="*", help="decode, day, fleet; all by default")
+    parser.add_argument("only", nargs="*", help="decode, day, fleet, large; all by default")
     parser.add_argument("--records", type=int, default=3_000_000, help="commits to decode")
     parser.add_argument("--day", type=int, default=2_000_000, help="commits of a day")
     parser.add_argument("--rebalances", type=int, default=5_000, help="of that day")
     parser.add_argument("--groups", type=int, default=200, help="of that day")
     parser.add_argument("--fleet", type=int, default=1_000, help="groups of 10,000 lines")
+    parser.add_argument("--large", type=int, default=10_000_000, help="lines of one group")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--json", type=Path, metavar="FILE")

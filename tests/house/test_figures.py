@@ -4,7 +4,7 @@ from tests.house.figures import circles, rooms
 
 # 94,000, `kgroup bench`, processing with locks and health, and KIP-848: a third machine of 2,500
 # lines with a backend, a choice between protocols, and the coordinator's side of it in the process.
-MOST_LINES = 116_500
+MOST_LINES = 116_700
 MOST_FILES = 642
 
 

@@ -80,7 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in range(GROUPS):
         kind, entries = recorded(Random(seed))
         # Each file takes Spark a moment: most groups have all in one.
-        write = write_whole if seed % 4 else write_group
+        write = write_whole if seed % 10 else write_group
         write(folder, f"{kind}{seed}", entries)
     for name, change in ODD.items():
         edited(plain(folder, f"odd_{name}")["m1"], change)

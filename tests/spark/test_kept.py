@@ -16,6 +16,7 @@ from kgroup.spark.audit.judge import Law
 from kgroup.spark.audit.logs import Kept, Log, list_logs, open_logs
 from tests.audit.test_verifiable import RECORDED
 from tests.spark.fleet import PlainRun, write_group, write_whole
+from tests.spark.sieving.against import differences
 from tests.spark.sieving.planted import FAULTS
 
 pytestmark = pytest.mark.spark
@@ -38,13 +39,15 @@ def logs_of_all_kinds(folder: Path) -> None:
 
 
 def test_the_events_that_were_kept_have_the_verdict_of_the_logs(spark: Any, tmp_path: Path) -> None:
-    logs_of_all_kinds(tmp_path)
-    fleet = Fleet(spark, [tmp_path / "*.jsonl*"])
-    found = fleet.verdict(Law())
-    fleet.keep(tmp_path / "kept")
-    for path in tmp_path.glob("*.jsonl*"):
-        path.unlink()
-    assert Fleet(spark, [tmp_path / "kept"]).verdict(Law()) == found
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    logs_of_all_kinds(logs)
+    Fleet(spark, [logs / "*.jsonl*"]).keep(tmp_path / "kept")
+    logs.rename(tmp_path / "away")
+    found = Fleet(spark, [tmp_path / "kept"]).verdict(Law())
+    (tmp_path / "away").rename(logs)
+    assert list(differences(found)) == []
+    assert [Path(path).name for path in found.empty] == ["empty.jsonl"]
     assert {group.why is None for group in found.groups} == {True, False}
     assert sum(len(group.verdict["problems"]) for group in found.groups) == 3
     (printed,) = (group for group in found.groups if group.group is None)

@@ -128,24 +128,26 @@ def _compared(spark: Any, folder: Path) -> tuple[FleetVerdict, list[str]]:
 
 def _groups(spark: Any, options: argparse.Namespace) -> Iterator[Found]:
     shown, end = _shown(options.ledger), options.first + options.groups
+    slices = [range(n, min(n + _SLICE, end)) for n in range(options.first, end, _SLICE)]
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        for first in range(options.first, end, _SLICE):
-            seeds = range(first, min(first + _SLICE, end))
-            if (first, len(seeds)) in shown:
-                continue
-            with _folder() as folder:
-                for _ in pool.map(partial(write_seed, folder), seeds, chunksize=20):
-                    pass
-                found = Fleet(spark, [folder / "*.jsonl"]).verdict(Law())
-                differ = pool.map(difference, found.groups, chunksize=20)
-                wrong = [each for each in differ if each is not None]
-            yield {
-                "first": first,
-                "groups": len(found.groups),
-                "clean": sum(group.clean for group in found.groups),
-                "passed": sum(group.why is None for group in found.groups),
-                "wrong": wrong,
-            }
+        for seeds in slices:
+            if (seeds.start, len(seeds)) not in shown:
+                yield _slice(spark, pool, seeds)
+
+
+def _slice(spark: Any, pool: ProcessPoolExecutor, seeds: range) -> Found:
+    with _folder() as folder:
+        list(pool.map(partial(write_seed, folder), seeds, chunksize=20))
+        found = Fleet(spark, [folder / "*.jsonl"]).verdict(Law())
+        differ = pool.map(difference, found.groups, chunksize=20)
+        wrong = [each for each in differ if each is not None]
+    return {
+        "first": seeds.start,
+        "groups": len(found.groups),
+        "clean": sum(group.clean for group in found.groups),
+        "passed": sum(group.why is None for group in found.groups),
+        "wrong": wrong,
+    }
 
 
 def _bugs(spark: Any, _options: argparse.Namespace) -> Iterator[Found]:
