@@ -84,7 +84,7 @@ spark-matrix: $(SPARK_READY) ## kill each part of a query at each moment (hours)
 spark-demo: $(SPARK_READY) ## a group and a Spark query are disturbed and judged, with tables and a report; ARGS=--damage
 	@$(BIN)/python -m kgroup.cli spark demo $(ARGS)
 
-spark-sieve: $(SPARK_READY) ## show the sieve of a fleet 10,000 groups, each planted bug, a million lines; ARGS="groups --groups 500"
+spark-sieve: $(SPARK_READY) ## show the sieve of a fleet 10,000 groups, each planted bug, a million lines (an hour); ARGS="kept --lines 100000000 --partitions 64"
 	@$(TESTING) -m tests.spark.sieving $(ARGS)
 
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
