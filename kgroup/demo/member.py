@@ -23,7 +23,7 @@ from kgroup.consumer import Consumer
 from kgroup.demo.board import Status
 from kgroup.net.ports import system_clock
 from kgroup.observe.journal_file import local_source, open_journal
-from kgroup.types import Membership
+from kgroup.types import Backend, Membership
 from kgroup.values import dataclass
 
 _STATUS_INTERVAL: Final = 0.25
@@ -41,6 +41,7 @@ class MemberOrders:
         group: name of the group.
         topic: name of the topic.
         journal: file of its event log.
+        claims: whether it claims its partitions in a log (Marshal).
     """
 
     label: str
@@ -49,6 +50,7 @@ class MemberOrders:
     group: str
     topic: str
     journal: str
+    claims: bool = False
 
     def argument(self) -> str:
         """Return the orders as one argument of a command line."""
@@ -65,6 +67,18 @@ class _Work:
 
 def member_config(orders: MemberOrders) -> ConsumerConfig:
     """Return the options of the member's consumer; the session is the shortest brokers allow."""
+    if orders.claims:
+        return ConsumerConfig(
+            bootstrap_servers=orders.bootstrap,
+            group_id=orders.group,
+            client_id=orders.label,
+            backend=Backend.MARSHAL,
+            # A claim outlives a broker that is away for a while.
+            marshal_heartbeat_interval=15,
+            auto_offset_reset="earliest",
+            auto_commit_interval=1.0,
+            fetch_max_wait=0.2,
+        )
     return ConsumerConfig(
         bootstrap_servers=orders.bootstrap,
         group_id=orders.group,

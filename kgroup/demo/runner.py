@@ -7,11 +7,11 @@ Never: judges the run; `kgroup.demo.runner` does, from the logs alone.
 
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import anyio
 
@@ -20,7 +20,7 @@ from kgroup.audit.oracles import at_least_once
 from kgroup.demo.board import Board, Condition, Happening
 from kgroup.demo.crew import Crew
 from kgroup.demo.member import MemberOrders
-from kgroup.demo.scenario import Action, MemberPlan, Scenario, Stage, Step, Stream
+from kgroup.demo.scenario import Action, MemberPlan, Scenario, Stage, Step, Stream, Strike
 from kgroup.demo.view import Screen
 from kgroup.journal import FaultStep, Phase
 from kgroup.net.admin import NewTopic, create_topics
@@ -41,8 +41,8 @@ PARTITIONS: Final = 12
 
 _REDRAW: Final = 0.25
 _BROKER: Final = 15.0
-_SETTLE: Final = 60.0
-_DRAIN: Final = 60.0
+SETTLE: Final = 60.0
+DRAIN: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +54,14 @@ class Setting:
         topic: name of a topic that does not exist yet.
         group: name of a group that does not exist yet.
         folder: where event logs and error output go; exists.
+        claims: whether the members claim their partitions in a log (Marshal).
     """
 
     bootstrap: str
     topic: str
     group: str
     folder: Path
+    claims: bool = False
 
     def command(self, plan: MemberPlan) -> tuple[str, ...]:
         """Return the command line of a member's process."""
@@ -70,6 +72,7 @@ class Setting:
             group=self.group,
             topic=self.topic,
             journal=str(self.folder / f"{plan.label}.jsonl"),
+            claims=self.claims,
         )
         return sys.executable, "-m", "kgroup.demo.member", orders.argument()
 
@@ -86,8 +89,28 @@ class Ran(NamedTuple):
     happenings: tuple[Happening, ...]
 
 
-async def perform(setting: Setting, scenario: Scenario, screen: Screen) -> Ran:
+class Beside(Protocol):
+    """What takes part in a run and is none of its members."""
+
+    def taking_part(self, stage: Stage, /) -> AbstractAsyncContextManager[None]:
+        """Take part for one block, which begins before the first member and ends after the last.
+
+        Args:
+            stage: of the run.
+        """
+        ...
+
+
+async def perform(
+    setting: Setting, scenario: Scenario, screen: Screen, beside: Sequence[Beside] = ()
+) -> Ran:
     """Play a scenario, and return what it leaves.
+
+    Args:
+        setting: where.
+        scenario: what is played.
+        screen: shows it.
+        beside: what takes part besides the members.
 
     Raises:
         NoBrokerError: the broker does not answer.
@@ -97,24 +120,34 @@ async def perform(setting: Setting, scenario: Scenario, screen: Screen) -> Ran:
     with _journal(setting) as journal:
         journal.emit(FaultStep(Phase.END, "none"))
         stage = Stage(Board(partitions=PARTITIONS), system_clock)
-        await _run(setting, scenario, stage, screen, journal)
+        async with connected(setting.bootstrap) as cluster:
+            await create_topics(cluster, [NewTopic(setting.topic, PARTITIONS)], timeout=_BROKER)
+            async with AsyncExitStack() as stack:
+                for each in beside:
+                    await stack.enter_async_context(each.taking_part(stage))
+                await _run(setting, scenario, _Scene(stage, screen, journal), cluster)
     ask = partial(read_bounds, setting.bootstrap, [setting.topic])
     return Ran(await anyio.to_thread.run_sync(ask), stage.board.happenings)
 
 
-async def _run(
-    setting: Setting, scenario: Scenario, stage: Stage, screen: Screen, journal: JournalFile
-) -> None:
-    async with _cluster(setting.bootstrap) as cluster, anyio.create_task_group() as tasks:
-        await create_topics(cluster, [NewTopic(setting.topic, PARTITIONS)], timeout=_BROKER)
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    stage: Stage
+    screen: Screen
+    journal: JournalFile
+
+
+async def _run(setting: Setting, scenario: Scenario, scene: _Scene, cluster: Cluster) -> None:
+    stage, screen = scene.stage, scene.screen
+    async with anyio.create_task_group() as tasks:
         tasks.start_soon(_show, stage, screen)
         crew = Crew(stage, tasks, setting.command, setting.folder)
         try:
             stream = Stream(Producer(cluster), stage, setting.topic, partitions=PARTITIONS)
             tasks.start_soon(stream.run)
-            await _play(_Cast(stage, crew, journal), scenario)
+            await _play(_Cast(stage, crew, scene.journal), scenario)
             await stream.stop()
-            await stage.until(_at_rest, _DRAIN, "everything was read")
+            await stage.until(at_rest, DRAIN, "everything was read")
             for label in crew.working:
                 await crew.close(label, f"{label} is closed: the run is over")
         finally:
@@ -136,11 +169,15 @@ async def _play(cast: _Cast, scenario: Scenario) -> None:
     for plan in scenario.members:
         static = f", static as {plan.instance!r}" if plan.instance else ""
         await cast.crew.start(plan, f"{plan.label} is started{static}")
-    await cast.stage.until(_all_in, _SETTLE, "the group had settled")
+    await cast.stage.until(all_in, SETTLE, "the group had settled")
     begun = anyio.current_time()
     for step in scenario.steps:
         await anyio.sleep_until(begun + step.at)
-        await _take(cast, step)
+        match step:
+            case Step():
+                await _take(cast, step)
+            case Strike():
+                await _strike(cast, step)
     await anyio.sleep_until(begun + scenario.seconds)
 
 
@@ -160,13 +197,25 @@ async def _take(cast: _Cast, step: Step) -> None:
             await cast.crew.close(plan.label, text)
 
 
-def _all_in(board: Board) -> bool:
+async def _strike(cast: _Cast, strike: Strike) -> None:
+    """Carry out a disturbance of something else; it concerns everybody while it lasts."""
+    cast.stage.change(partial(Board.with_happening, text=strike.text))
+    if strike.fault is not None:
+        cast.journal.emit(FaultStep(Phase.BEGIN, strike.fault))
+    await strike.carry_out()
+    if strike.fault is not None:
+        cast.journal.emit(FaultStep(Phase.END, strike.fault))
+    cast.stage.change(partial(Board.with_happening, text=f"done: {strike.text}"))
+
+
+def all_in(board: Board) -> bool:
     """Tell whether every member that was started runs, and the group is settled."""
     return board.settled and all(row.condition is not Condition.STARTING for row in board.rows)
 
 
-def _at_rest(board: Board) -> bool:
-    return _all_in(board) and board.drained
+def at_rest(board: Board) -> bool:
+    """Tell whether the group is settled and has handled all there is."""
+    return all_in(board) and board.drained
 
 
 async def _show(stage: Stage, screen: Screen) -> None:
@@ -183,7 +232,8 @@ def _journal(setting: Setting) -> JournalFile:
 
 
 @asynccontextmanager
-async def _cluster(bootstrap: str) -> AsyncIterator[Cluster]:
+async def connected(bootstrap: str) -> AsyncIterator[Cluster]:
+    """Have a running cluster for one block."""
     settings = NetSettings(bootstrap=tuple(parse_bootstrap(bootstrap)), client_id="kgroup-demo")
     cluster = Cluster(settings, system_ports())
     async with anyio.create_task_group() as tasks:

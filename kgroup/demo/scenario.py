@@ -4,7 +4,7 @@ Decides: which members there are, and the timed steps that disturb them.
 Never: starts or ends anything.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Final
 
@@ -55,6 +55,23 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Strike:
+    """One disturbance of something else than a member.
+
+    Args:
+        at: seconds after the group has settled.
+        text: what is done.
+        fault: its name in the event log; None for what is no fault.
+        carry_out: does it, and returns when it is over.
+    """
+
+    at: float
+    text: str
+    fault: str | None
+    carry_out: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """The whole run.
 
@@ -65,7 +82,7 @@ class Scenario:
     """
 
     members: tuple[MemberPlan, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Step | Strike, ...]
     seconds: float
 
 

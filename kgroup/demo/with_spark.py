@@ -1,10 +1,9 @@
-"""The demo with a Spark beside it: a query writes a table meanwhile, then all four checks are run.
+"""The demo with a Spark query in its group, and a Marshal group beside it; then all checks are run.
 
-Decides: the stages, and the exit code: 0 only if table, event logs and reports are clean.
-Never: judges anything itself; each check is the command that a person would type, in this process.
-
-What it can damage for a look at each check in red: a row of the table is taken away, a delivery is
-taken out of an event log, and a commit goes back.
+Decides: the stages, what is disturbed besides the members, and the exit code: 0 only if what was
+handled, event logs, tables and reports are clean.
+Never: judges anything itself, but that each record could be read; each check is the command that a
+person would type, in this process.
 """
 
 import os
@@ -12,37 +11,51 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from threading import Thread
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import anyio
 from rich.console import Console
 
-from kgroup.demo.board import Board
+from kgroup.demo.claims import ClaimsGroup
+from kgroup.demo.damage import damage
+from kgroup.demo.handled import write_handled
+from kgroup.demo.query import Query
 from kgroup.demo.runner import Setting, perform
-from kgroup.demo.scenario import plan_scenario
+from kgroup.demo.scenario import Scenario, Strike, plan_scenario
 from kgroup.demo.show import setting_of
 from kgroup.demo.view import LineScreen
+from kgroup.spark.coordination.declared import BAD
+from kgroup.spark.coordination.kept import Kept
 from kgroup.spark.table import open_session, told_plainly
-from kgroup.sync import Consumer
 from kgroup.testing.kafka import RealKafka
-from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
 Command = Callable[[Sequence[str]], int]
 """Runs a verb with some words; returns its exit code."""
 
+_SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SETTINGS: Final = {
     "spark.app.name": "kgroup spark demo",
-    "spark.master": "local[2,4]",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": _SHORT_LIVED,
+    "spark.executor.extraJavaOptions": _SHORT_LIVED,
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
 }
-_TABLE: Final = "table"
+_CLUSTER: Final = "local-cluster[2,1,1024]"
+"""The query has executors of its own: one of them is killed."""
+_CHECKS: Final = "local[2,4]"
+_BACK: Final = 50
+"""Records that positions are set back when something is to be broken."""
+_STRIKES: Final = (0.38, 0.46, 0.68)
+"""When the executor, the positions and the broker have their turn, as a share of the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,26 +86,23 @@ def run_with_spark(asked: Asked, command: Command) -> int:
         UnsupportedError: no real Kafka can be had here.
         KGroupError, TimeoutError: something did not happen.
     """
-    folder = asked.out or Path(tempfile.mkdtemp(prefix="kgroup-spark-demo-"))
+    folder = (asked.out or Path(tempfile.mkdtemp(prefix="kgroup-spark-demo-"))).resolve()
     (folder / "logs").mkdir(parents=True, exist_ok=True)
     stages = _Stages()
     # A worker is to find the packages that this process has.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     with told_plainly():
-        stages.begin("starting Spark and Kafka")
-        spark, _ = open_session(_SETTINGS)
-        try:
-            with RealKafka.start(progress=stages.say) as kafka:
-                codes = _run(_Scene(asked, folder, spark, kafka, stages), command)
-        finally:
-            spark.stop()
+        stages.begin("starting Kafka")
+        with RealKafka.start(progress=stages.say) as kafka:
+            codes = _run(_Scene(asked, folder, kafka, stages), command)
     good = not any(codes.values())
     red = ", ".join(name for name, code in codes.items() if code)
     if good and asked.out is None:
         shutil.rmtree(folder, ignore_errors=True)
     else:
         stages.say(f"everything is kept in {folder}")
-    stages.say("CLEAN: table, event logs and report" if good else f"NOT CLEAN: {red}")
+    stages.say("CLEAN: records, event logs, tables and reports" if good else f"NOT CLEAN: {red}")
     return 0 if good else 1
 
 
@@ -116,161 +126,132 @@ class _Stages:
 class _Scene:
     asked: Asked
     folder: Path
-    spark: Any
     kafka: RealKafka
     stages: _Stages
 
 
 def _run(scene: _Scene, command: Command) -> dict[str, int]:
-    folder, stages = scene.folder, scene.stages
-    setting = setting_of(scene.kafka, folder / "logs")
-    group = f"{setting.topic}-table"
-    stages.begin(f"group {setting.topic} reads, and query {group} writes {folder / _TABLE}")
-    query = _Query(scene, setting, group)
-    with _Screen(stages.console, query) as screen:
-        anyio.run(perform, setting, plan_scenario(scene.asked.seconds, 3), screen)
-    stages.begin("the query reads what is left")
-    query.drain()
-    if scene.asked.damage:
-        stages.begin("a row, a line and a commit are damaged")
-        _damage(folder, scene.kafka.bootstrap, setting)
-    brokers = ["--bootstrap", scene.kafka.bootstrap]
-    table, tables, verdict = (str(folder / name) for name in (_TABLE, "tables", "verdict"))
-    pages = {name: str(folder / f"{name}.html") for name in (setting.group, group)}
-    checks: dict[str, Sequence[str]] = {
-        "table": ["verify", table, "--topic", setting.topic, "--group", group, *brokers],
-        "event logs": ["audit", f"{folder}/logs/*.jsonl", "--out", verdict, *brokers],
-        "tables of what groups did": ["coordination", "--out", tables, *brokers],
-        **{
-            f"report on {name}": [
-                *("report", tables, "--group", name, "--verdict", verdict, "--out", page)
-            ]
-            for name, page in pages.items()
-        },
-    }
-    codes = {}
-    for name, words in checks.items():
-        stages.begin(f"{name}: kgroup spark {' '.join(words)}")
+    stages, setting = scene.stages, setting_of(scene.kafka, scene.folder / "logs")
+    claims = replace(setting, group=f"{setting.topic}-claims", claims=True)
+    stages.begin(f"starting Spark, {_CLUSTER}")
+    with _session(scene.folder, _CLUSTER) as spark:
+        query = Query(spark, setting, scene.folder)
+        beside = ClaimsGroup(claims, back=_BACK if scene.asked.damage else 0)
+        stages.begin(f"group {setting.group}: members and a query that writes {query.table}")
+        stages.begin(f"group {claims.group}: two members that claim in a log")
+        scenario = _scenario(scene, query, beside)
+        _play(partial(perform, setting, scenario, LineScreen(stages.console), (query, beside)))
+    stages.begin(f"starting Spark, {_CHECKS}")
+    with _session(scene.folder, _CHECKS) as spark:
+        handled = scene.folder / "handled"
+        stages.begin(f"what the query wrote, and what members took: {handled}")
+        write_handled(spark, setting, query.table, handled)
+        if scene.asked.damage:
+            stages.begin("a row, a line, a commit and a claim are damaged")
+            damage(setting, handled)
+        return _checked(scene, (setting, claims), command)
+
+
+def _play(work: Callable[[], Any]) -> None:
+    """Play, and let the error itself out of the task groups it went through."""
+    try:
+        anyio.run(work)
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group
+
+
+# -- disturbances ----------------------------------------------------------------------------------
+
+
+def _scenario(scene: _Scene, query: Query, claims: ClaimsGroup) -> Scenario:
+    """Return the demo's own, and besides: an executor, positions, the broker."""
+    seconds, kafka = scene.asked.seconds, scene.kafka
+    usual = plan_scenario(seconds, 3)
+    executor, positions, broker = (seconds * share for share in _STRIKES)
+    strikes = [
+        Strike(executor, "an executor of the query is killed (SIGKILL)", "EXECUTOR", query.strike),
+        Strike(positions, "positions of the other group are set", None, claims.set_positions),
+    ]
+    if kafka.kind == "given":
+        scene.stages.say("the broker is somebody else's: it is not bounced")
+    else:
+        bounce = partial(anyio.to_thread.run_sync, partial(_bounce, kafka))
+        strikes.append(Strike(broker, "the coordinator is bounced", "BOUNCE", bounce))
+    return replace(usual, steps=tuple(sorted((*usual.steps, *strikes), key=lambda one: one.at)))
+
+
+def _bounce(kafka: RealKafka) -> None:
+    node = kafka.nodes[0]
+    kafka.kill(node)
+    kafka.restart(node)
+
+
+# -- Spark -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _session(folder: Path, master: str) -> Iterator[Any]:
+    """Have a session of Spark for one block; what it writes goes into a folder."""
+    home = _home(folder / "spark")
+    before = os.environ.get("SPARK_HOME")
+    os.environ["SPARK_HOME"] = str(home)
+    warehouse = {"spark.sql.warehouse.dir": str(home / "warehouse")}
+    spark, _ = open_session({**_SETTINGS, **warehouse, "spark.master": master})
+    try:
+        yield spark
+    finally:
+        spark.stop()
+        if before is None:
+            del os.environ["SPARK_HOME"]
+        else:
+            os.environ["SPARK_HOME"] = before
+
+
+def _home(folder: Path) -> Path:
+    """Return a home of Spark in which executors leave their files, and not in the package."""
+    import pyspark  # noqa: PLC0415 - an extra
+
+    folder.mkdir(exist_ok=True)
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        link = folder / entry.name
+        if entry.name in ("bin", "jars", "python", "sbin") and not link.exists():
+            link.symlink_to(entry)
+    return folder
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def _checked(scene: _Scene, groups: Sequence[Setting], command: Command) -> dict[str, int]:
+    """Return check -> exit code."""
+    tables, codes = scene.folder / "tables", {}
+    for name, words in _checks(scene, groups).items():
+        scene.stages.begin(f"{name}: kgroup spark {' '.join(words)}")
         codes[name] = command(words)
+        if words[0] == "coordination":
+            bad = Kept(tables).rows(BAD)
+            codes[name] = codes[name] or int(bool(bad))
     return codes
 
 
-# -- the query -------------------------------------------------------------------------------------
-
-
-class _Query:
-    """A streaming query that writes a topic as Parquet, in a group of its own.
-
-    Args:
-        scene: where.
-        setting: of the group beside it; its topic is there when the query is begun.
-        group: of the query.
-    """
-
-    def __init__(self, scene: _Scene, setting: Setting, group: str) -> None:
-        self._scene = scene
-        self._setting = setting
-        self._group = group
-        self._begun: Thread | None = None
-        self._found: Any = None
-        self._error: Exception | None = None
-
-    def begin(self) -> None:
-        """Begin it, once; nobody waits for that."""
-        if self._begun is None:
-            self._begun = Thread(target=self._begin, name="kgroup-spark-demo")
-            self._begun.start()
-
-    def _begin(self) -> None:
-        try:
-            self._found = self._start()
-        except Exception as error:  # noqa: BLE001 - it is raised where the query is waited for
-            self._error = error
-
-    def _start(self) -> Any:  # noqa: ANN401 - pyspark's
-        scene = self._scene
-        return (
-            scene.spark.readStream.format("kgroup")
-            .option("kafka.bootstrap.servers", scene.kafka.bootstrap)
-            .option("kafka.group.id", self._group)
-            .option("subscribe", self._setting.topic)
-            .option("startingOffsets", "earliest")
-            .load()
-            .writeStream.format("parquet")
-            .option("path", str(scene.folder / _TABLE))
-            .option("checkpointLocation", str(scene.folder / "checkpoint"))
-            .trigger(processingTime="1 second")
-            .start()
+def _checks(scene: _Scene, groups: Sequence[Setting]) -> Mapping[str, Sequence[str]]:
+    folder, brokers = scene.folder, ("--bootstrap", scene.kafka.bootstrap)
+    setting = groups[0]
+    handled, tables, verdict = (str(folder / name) for name in ("handled", "tables", "verdict"))
+    reports = {
+        f"report on {each.group}": (
+            *("report", tables, "--group", each.group, "--verdict", verdict),
+            *("--out", str(folder / f"{each.group}.html")),
         )
-
-    def drain(self) -> None:
-        """Wait until it has written all there is, and end it."""
-        assert self._begun is not None
-        self._begun.join()
-        if self._error is not None:
-            raise self._error
-        self._found.processAllAvailable()
-        self._found.stop()
-
-
-class _Screen:
-    """Shows lines, and begins the query when the topic is there."""
-
-    def __init__(self, console: Console, query: _Query) -> None:
-        self._lines = LineScreen(console)
-        self._query = query
-
-    def show(self, board: Board) -> None:
-        """Show a board; a settled group has a topic."""
-        self._lines.show(board)
-        if board.settled:
-            self._query.begin()
-
-    def __enter__(self) -> Self:
-        self._lines.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._lines.__exit__(kind, error, traceback)
-
-
-# -- damage ----------------------------------------------------------------------------------------
-
-
-def _damage(folder: Path, bootstrap: str, setting: Setting) -> None:
-    _take_a_row(folder / _TABLE)
-    _take_a_delivery(folder / "logs" / "m2.jsonl")
-    _commit_back(bootstrap, setting)
-
-
-def _take_a_row(table: Path) -> None:
-    """Take a row away from the table; without the sink's own list of files, Spark lists them."""
-    from pyarrow import parquet  # noqa: PLC0415 - an extra
-
-    shutil.rmtree(table / "_spark_metadata")
-    path = max(table.glob("*.parquet"), key=lambda each: each.stat().st_size)
-    rows = parquet.read_table(path)
-    parquet.write_table(rows.slice(1), path)
-    for sum_file in table.glob(".*.crc"):
-        sum_file.unlink()
-
-
-def _take_a_delivery(path: Path) -> None:
-    lines = path.read_text(encoding="ascii").splitlines(keepends=True)
-    places = [n for n, line in enumerate(lines) if '"event":"deliver"' in line]
-    del lines[places[len(places) // 2]]
-    path.write_text("".join(lines), encoding="ascii")
-
-
-def _commit_back(bootstrap: str, setting: Setting) -> None:
-    place = TopicPartition(setting.topic, 0)
-    with Consumer(
-        bootstrap_servers=bootstrap, group_id=setting.group, enable_auto_commit=False
-    ) as one:
-        one.assign([place])
-        one.commit({place: 1})
+        for each in groups
+    }
+    of_group = ("--topic", setting.topic, "--group", setting.group)
+    return {
+        "records": ("verify", handled, *of_group, *brokers),
+        "event logs": ("audit", f"{folder}/logs/*.jsonl", "--out", verdict, *brokers),
+        "tables of what groups did": ("coordination", "--out", tables, *brokers),
+        **reports,
+    }

@@ -158,6 +158,24 @@ class World:
         """Return the offset of the latest message that ended the pause of a group, -1 without."""
         return self._ended.get(group_id, -1)
 
+    def forget(self, before: int) -> None:
+        """Drop keys that nobody owns or has spoken of since a log time: as if they never were.
+
+        A reader that goes on for weeks keeps no more than one that began then.
+
+        Args:
+            before: log time, milliseconds.
+        """
+        gone = [
+            key
+            for key, state in self._keys.items()
+            if state.heard < before and not state.owned_at(self.time)
+        ]
+        for key in gone:
+            del self._keys[key]
+            self._of_topic[key[:2]].remove(key)
+            self._workers.pop(key[:2], None)  # they are counted again when they are needed
+
     def digest(self) -> str:
         """Return a hash of everything that is known; equal logs give equal ones."""
         words = [repr((self.next_offset, self.time, sorted(self._paused.items())))]

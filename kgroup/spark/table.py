@@ -10,6 +10,7 @@ Objects of pyspark are not typed here: the library is optional.
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -118,7 +119,10 @@ def open_session(settings: Mapping[str, str]) -> tuple[Any, bool]:
     builder = SparkSession.builder
     for name, value in {**_SETTINGS, **settings}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate(), True
+    spark = builder.getOrCreate()
+    # Spark looks for sources in folders of packages only: not in a checkout that is installed.
+    spark.dataSource.register(import_module("pyspark_kgroup").DefaultSource)
+    return spark, True
 
 
 # -- the table -------------------------------------------------------------------------------------

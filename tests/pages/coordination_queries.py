@@ -104,6 +104,11 @@ QUERIES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
             ("What was not believed?", "select log_partition, rejected from marshal_end where rejected > 0"),
             ("Do two readers agree?", "select log_partition, next_offset, digest from marshal_end order by 1"),
         ),
+        "alarm": (
+            ("What was told in the last hour?", "select timestamp_millis(ts), kind, `group`, topic, `partition`, client from alarm where ts > unix_millis(now()) - 3600000 order by ts"),
+            ("Which groups cause most alarms?", "select `group`, kind, count(*) as n from alarm group by 1, 2 order by n desc"),
+            ("How long had it been so?", "select kind, `group`, topic, `partition`, (ts - last_ts) / 1000 as seconds from alarm"),
+        ),
     }
 )  # fmt: skip
 """Table -> question and query, three for each; each table is a view of its name."""

@@ -33,6 +33,7 @@ _LAYERS = {
     Layer.BRONZE: "Bronze is what the logs hold.",
     Layer.SILVER: "Silver says the same in columns. It only grows.",
     Layer.GOLD: "Gold is made anew for the log partitions that changed.",
+    Layer.LIVE: "What `--stream --alarms` tells while it reads. It only grows.",
 }
 
 

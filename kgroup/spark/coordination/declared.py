@@ -323,6 +323,30 @@ MARSHAL_END: Final = Table(
     ),
 )
 
+# -- live ------------------------------------------------------------------------------------------
+
+ALARM: Final = Table(
+    "alarm",
+    Layer.LIVE,
+    "something that a person should look at now, told once",
+    (
+        Column("kind", Kind.TEXT, "heartbeats missing, zombie, or lag does not move"),
+        Column("ts", Kind.LONG, "since when it is one"),
+        *_KEY,
+        Column("client", Kind.TEXT, "of Marshal: client id of the owner, or of the zombie"),
+        Column("instance", Kind.TEXT, "of Marshal: process of the same"),
+        Column("epoch", Kind.LONG, "of Marshal: offset of the claim, null when none is named"),
+        Column("last_ts", Kind.LONG, "last heartbeat, or the last commit that went on"),
+        Column("position", Kind.LONG, "committed position that stands"),
+        Column("lag", Kind.LONG, "records behind when it became an alarm"),
+        _LOG_PARTITION,
+        Column("log_offset", Kind.LONG, "message of a zombie, or that commit"),
+    ),
+)
+
+LOOKS: Final = LOG_END._replace(name="looks", layer=Layer.LIVE)
+"""What alarms are told by: where all logs end, each time they look. No table for people."""
+
 SILVER: Final = (BAD, OTHER, COMMIT_LOG, GENERATION, MEMBER, ASSIGNMENT, MARSHAL_MSG)
 """What is made of records."""
 SAMPLED: Final = (LOG_END, HISTORY)
@@ -330,4 +354,4 @@ SAMPLED: Final = (LOG_END, HISTORY)
 GOLD: Final = (
     OWNERSHIP, UNOWNED, REBALANCE, LAG, REWIND, STATUS, HB_GAP, ZOMBIE, MARSHAL_END,
 )  # fmt: skip
-TABLES: Final = {table.name: table for table in (RAW, *SILVER, *SAMPLED, *GOLD)}
+TABLES: Final = {table.name: table for table in (RAW, *SILVER, *SAMPLED, *GOLD, ALARM)}

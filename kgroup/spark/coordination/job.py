@@ -7,6 +7,7 @@ Never: judges a record; stops for one that cannot be read.
 """
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
@@ -34,6 +35,8 @@ _FILE: Final = 500_000
 _SMALL: Final = 100_000
 """So few rows are written by this process: each job of Spark's costs as much as many of them."""
 
+_LOOKS_EVERY: Final = 10.0
+"""Seconds between two looks for alarms."""
 _ALL: Final = 2**31 - 1
 """More batches than there are; of a folder that says nothing of any."""
 _BROKERS: Final = "brokers"
@@ -96,6 +99,7 @@ class Job:
         store: where the tables are.
         say: takes a line about how far it is.
         clock: seconds since the epoch.
+        watched: topic of claims, when alarms are to be told; None for none.
     """
 
     def __init__(
@@ -104,12 +108,15 @@ class Job:
         store: Store,
         say: Say = print,
         clock: Callable[[], float] = time.time,
+        watched: str | None = None,
     ) -> None:
         self._spark = spark
         self._store = store
         self._say = say
         self._clock = clock
         self._learned: Known | None = None
+        self._watched = watched
+        self._looked_at = -math.inf
 
     def step(
         self, brokers: Brokers, options: Mapping[str, str], limit: int = RECORDS
@@ -139,7 +146,7 @@ class Job:
             plan = planned(progress, brokers.logs(), limit=limit, now=now)
             if not plan.ranges:
                 sample = brokers.ends(known.topics)
-                if not self._grown(sample) and not progress.stale:
+                if not self._grown(sample) and not progress.stale and not self._looks():
                     return None
             self._store.put(plan)
         changed = _parts(plan)
@@ -154,6 +161,10 @@ class Job:
         for topic in topics:
             changed |= known.parts(topic)
         self._ends([row for row in sample if row["topic"] in topics], plan.batch)
+        if self._watched is not None and self._looks():
+            self._looked_at = self._clock()
+            claims = brokers.ends([self._watched])
+            self._append(d.LOOKS, [*sample, *claims], plan.batch)  # the last of a batch
         self._finish(progress, plan, changed)
         return plan
 
@@ -257,6 +268,10 @@ class Job:
             for row in sample
             if known.get(TopicPartition(row["topic"], row["partition"])) != row["high"]
         }
+
+    def _looks(self) -> bool:
+        """Tell whether it is time to look for alarms."""
+        return self._watched is not None and self._clock() - self._looked_at >= _LOOKS_EVERY
 
     def _ends(self, sample: Sequence[Row], batch: int) -> None:
         if not sample:

@@ -36,6 +36,7 @@ class Layer(Word):
     BRONZE = "bronze"
     SILVER = "silver"
     GOLD = "gold"
+    LIVE = "live"
 
 
 class Column(NamedTuple):

@@ -186,9 +186,14 @@ class Store:
 
 
 def write_file(rows: Any, path: Path) -> None:  # noqa: ANN401 - pyarrow's
-    """Write Arrow as the one file of a folder, in the place of what is there."""
+    """Write Arrow as the one file of a folder, in the place of what is there.
+
+    A file has its name only when it is whole: others may be reading the folder.
+    """
     from pyarrow import parquet  # noqa: PLC0415 - optional
 
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
-    parquet.write_table(rows, path / "part-0.parquet")
+    new = path / ".part-0.parquet.new"
+    parquet.write_table(rows, new)
+    new.replace(path / "part-0.parquet")
