@@ -26,11 +26,13 @@ from kgroup.errors import ArgumentError
 from kgroup.spark.connecting import OF_MEMBERS
 from kgroup.spark.coordination import asking
 from kgroup.spark.coordination import declared as d
+from kgroup.spark.coordination.alarms import Alarms
 from kgroup.spark.coordination.job import Job
 from kgroup.spark.coordination.kept import Kept
 from kgroup.spark.coordination.schema import Row
 from kgroup.spark.coordination.silver import OFFSETS_TOPIC
 from kgroup.spark.coordination.store import Store
+from kgroup.spark.coordination.watching import Limits
 from kgroup.spark.counting import Span
 from kgroup.spark.options import REFUSED
 from kgroup.spark.table import functions, open_session, told_plainly
@@ -54,6 +56,8 @@ class Asked:
         from_: folder with the records that another run has kept, None to ask brokers.
         stream: whether it goes on.
         trigger: seconds between two looks at the logs.
+        alarms: whether alarms are told meanwhile.
+        stuck_after: seconds for which a group may be behind and commit nothing further.
         conf: settings of Spark, `NAME=VALUE`.
     """
 
@@ -75,6 +79,18 @@ class Asked:
     trigger: Annotated[
         float, typer.Option(min=0.1, help="Seconds between two looks at the logs.")
     ] = 2.0
+    alarms: Annotated[
+        bool,
+        typer.Option(
+            "--alarms",
+            help="With --stream: tell of owners that do not beat, zombies, and lag that does not "
+            "move; each is a line, and a row of `alarm`.",
+        ),
+    ] = False
+    stuck_after: Annotated[
+        float,
+        typer.Option(min=1, help="Seconds a group may be behind and commit nothing further."),
+    ] = 300.0
     conf: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
@@ -100,6 +116,8 @@ def made(asked: Asked, log: Log, common: Common) -> dict[str, Any]:
     """
     if asked.stream and asked.from_ is not None:
         raise ArgumentError("stream", "true", "brokers; a folder of --from is read once")
+    if asked.alarms and not asked.stream:
+        raise ArgumentError("alarms", "true", "--stream beside it: alarms are told while it reads")
     settings = dict(map(setting, asked.conf or ()))
     functions()
     # A worker is to find the packages that this process has.
@@ -111,10 +129,14 @@ def made(asked: Asked, log: Log, common: Common) -> dict[str, Any]:
         if own:
             stack.callback(spark.stop)
         store = Store(spark, asked.out)
-        job = Job(spark, store, _say)
+        topic = log.topic(common)
+        job = Job(spark, store, _say, watched=topic if asked.alarms else None)
         if asked.from_ is not None:
             job.copy(asked.from_)
         else:
+            if asked.alarms:
+                limits = Limits(stuck=round(asked.stuck_after * 1000))
+                stack.callback(Alarms(spark, store, _say, limits, topic).start().stop)
             _read(job, asked, log, common)
     return summary(asked.out)
 

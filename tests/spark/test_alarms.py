@@ -71,15 +71,16 @@ def alarms(store: Store) -> list[tuple[object, ...]]:
 def test_a_restart_tells_what_one_run_tells(spark: Any, tmp_path: Path) -> None:
     whole, parts = Store(spark, tmp_path / "whole"), Store(spark, tmp_path / "parts")
     laid(whole, range(5))
-    assert len(looked(spark, whole)) == 4
+    assert len(looked(spark, whole)) == 5
     assert alarms(whole) == [
         (T0 + 3_000, MISSING, "g", "t", 0, "web", None),
         (T0 + 13_000, MISSING, "g", "t", 0, "job", None),
         (T0 + 20_000, ZOMBIE, "g", "t", 0, "web", None),
+        (T0 + 24_000, MISSING, "g", "t", 0, "job", None),
         (T0 + 29_000, STUCK, "g", "orders", 1, None, 6),
     ]
     laid(parts, [0, 1])
     assert len(looked(spark, parts)) == 1
     laid(parts, [2, 3, 4])
-    assert len(looked(spark, parts)) == 3
+    assert len(looked(spark, parts)) == 4
     assert alarms(parts) == alarms(whole)

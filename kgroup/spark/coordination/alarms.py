@@ -5,7 +5,8 @@
     told = alarms.alarms(alarms.feed(spark, Path("groups")))
 
 Decides: which rows come together: those of a partition of the log of claims, those of a topic; that
-what is kept of one is a value of the state store, and is dropped when nothing of it came for a day.
+what is kept of one is a value of the state store. Time is that of logs and looks, not of Spark: by
+its own time Spark would make a batch at each trigger, and never come to an end.
 Never: decides what an alarm is; `watching` does.
 
 Needs what Spark's `transformWithState` needs: protobuf and pandas.
@@ -26,7 +27,6 @@ from kgroup.spark.coordination.tables import Frame
 from kgroup.spark.coordination.watching import COMMIT, LOOK, RECORD, Limits, Watch
 from kgroup.spark.table import functions
 
-_DAY: Final = 86_400_000
 _PART: Final = "part"
 _LOOK: Final = "look"
 _FILES: Final = 200
@@ -87,7 +87,7 @@ def alarms(rows: Frame, limits: Limits | None = None) -> Frame:
         statefulProcessor=_processor(limits or Limits()),
         outputStructType=ddl(d.ALARM),
         outputMode="append",
-        timeMode="ProcessingTime",
+        timeMode="None",
     )
 
 
@@ -99,14 +99,17 @@ def _processor(limits: Limits) -> Any:  # noqa: ANN401 - pyspark's
 
     class Watching(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed here
         def init(self, handle: Any) -> None:  # noqa: ANN401 - pyspark's
-            self._kept = handle.getValueState("watch", "data binary", _DAY)
+            self._kept = handle.getValueState("watch", "data binary")
 
         def handleInputRows(self, _key: Any, rows: Iterator[Any], _: Any) -> Iterator[Any]:  # noqa: ANN401, N802
             kept = self._kept.get()
             # The state store is the query's own; nobody else writes there.
             watch = Watch() if kept is None else pickle.loads(bytes(kept[0]))  # noqa: S301
             found = list(watch.take((row.asDict() for row in rows), limits))
-            self._kept.update((pickle.dumps(watch),))
+            if watch.is_empty:
+                self._kept.clear()
+            else:
+                self._kept.update((pickle.dumps(watch),))
             for row in found:
                 yield SparkRow(**{name: row.get(name) for name in names})
 

@@ -2,7 +2,8 @@
 
 Decides: when something is an alarm, by the times that logs and looks have; the same rows in pieces
 of any size make the same alarms. Each alarm is told once.
-Never: reads a clock; keeps what has been silent for an hour and is over.
+Never: reads a clock; keeps a key that nobody has had for an hour, or a group that has not gone on
+for a week.
 
 Claims are read by `World`, as the tables are. What is kept is small enough to be one value.
 """
@@ -27,6 +28,8 @@ STUCK: Final = "lag does not move"
 
 _KEPT: Final = 3_600_000
 """Milliseconds for which a key is kept that nobody owns."""
+_STANDS: Final = 7 * 86_400_000
+"""Milliseconds for which a group is kept that commits nothing further."""
 
 
 class Limits(NamedTuple):
@@ -201,6 +204,11 @@ class Lag:
             place = (row["log_partition"], row["log_offset"])
             self._groups[key] = _Standing(row["offset"], row["append_ts"], place, place[1])
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no group is known."""
+        return not self._groups
+
     def look(self, ts: int, ends: Iterable[Row]) -> Iterator[Row]:
         """Take in where the topic ends.
 
@@ -209,6 +217,8 @@ class Lag:
             ends: rows of `log_end` of that moment.
         """
         high = {row["partition"]: row["high"] for row in ends}
+        for key in [k for k, each in self._groups.items() if each.moved < ts - _STANDS]:
+            del self._groups[key]
         for (group, partition), standing in self._groups.items():
             if high.get(partition, -1) <= standing.position:
                 continue
@@ -257,6 +267,12 @@ class Watch:
     lag: Lag | None = None
     done: int = -1
     waiting: list[Row] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to keep."""
+        lag = self.lag
+        return not self.waiting and self.claims is None and (lag is None or lag.is_empty)
 
     def take(self, rows: Iterable[Row], limits: Limits) -> Iterator[Row]:
         """Take in rows in any order; return what is told."""
