@@ -23,7 +23,7 @@ DEV_READY := $(VENV)/.dev-ready
 BENCH_READY := $(VENV)/.bench-ready
 SPARK_READY := $(VENV)/.spark-ready
 
-.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-oldest spark-matrix search dropin differential test-aiokafka bench bench-groups lint format docs lock clean spark-sieve spark-demo
+.PHONY: help venv demo test test-fast test-faults test-pure test-spark test-spark-long test-spark-oldest spark-matrix search dropin differential test-aiokafka bench bench-groups lint format docs lock clean spark-sieve spark-demo
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,10 +64,13 @@ test-pure: $(DEV_READY) ## run what reads records without the compiled module
 		--hypothesis-profile fast tests/wire tests/consumer tests/sync tests/compat $(ARGS)
 
 # Two processes, each with a Spark and a broker: a query mostly waits.
-SPARK_PYTEST := $(TESTING) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m spark tests/spark
+SPARK_PYTEST := $(TESTING) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "spark and not long" tests/spark
 
-test-spark: $(SPARK_READY) ## run what needs a Spark, on real brokers (6 minutes)
+test-spark: $(SPARK_READY) ## run what needs a Spark, on real brokers (9 minutes)
 	@$(SPARK_PYTEST) $(ARGS)
+
+test-spark-long: $(SPARK_READY) ## run the demo with a Spark, also damaged, and the pipeline (7 minutes)
+	@$(TESTING) -m pytest -q -m "spark and long" tests/spark $(ARGS)
 
 # The oldest Spark that calls all that the source answers; requirements/spark.txt has the newest.
 SPARK_OLDEST := 4.2.0

@@ -171,7 +171,8 @@ async def _play(cast: _Cast, scenario: Scenario) -> None:
         await cast.crew.start(plan, f"{plan.label} is started{static}")
     await cast.stage.until(all_in, SETTLE, "the group had settled")
     begun = anyio.current_time()
-    for step in scenario.steps:
+    turns: list[Step | Strike] = [*scenario.steps, *scenario.strikes]
+    for step in sorted(turns, key=lambda each: each.at):
         await anyio.sleep_until(begun + step.at)
         match step:
             case Step():

@@ -79,11 +79,13 @@ class Scenario:
         members: those it starts with, the last one static.
         steps: in order of time.
         seconds: how long the group works after it has settled.
+        strikes: what is done besides, in any order.
     """
 
     members: tuple[MemberPlan, ...]
-    steps: tuple[Step | Strike, ...]
+    steps: tuple[Step, ...]
     seconds: float
+    strikes: tuple[Strike, ...] = ()
 
 
 # When each step comes, as a share of the whole. The kill comes early: the others learn of it only

@@ -80,12 +80,12 @@ def functions() -> Any:  # noqa: ANN401 - pyspark's functions
     return functions
 
 
-def arrow_function(work: Callable[..., Any], form: str, *, by_group: bool = False) -> Any:  # noqa: ANN401
+def arrow_function(work: Callable[..., Any], form: Any, *, by_group: bool = False) -> Any:  # noqa: ANN401
     """Return a function of columns that works on Arrow, and needs no pandas.
 
     Args:
         work: takes batches and returns an iterator, or takes the columns of a group.
-        form: of what it returns, as Spark's DDL has it.
+        form: of what it returns, as Spark's DDL has it, or its type.
         by_group: whether it returns one value for a group.
 
     Raises:

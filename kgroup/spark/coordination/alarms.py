@@ -93,11 +93,13 @@ def alarms(rows: Frame, limits: Limits | None = None) -> Frame:
 
 def _processor(limits: Limits) -> Any:  # noqa: ANN401 - pyspark's
     from pyspark.sql import Row as SparkRow  # noqa: PLC0415 - optional
-    from pyspark.sql.streaming import StatefulProcessor  # noqa: PLC0415 - optional
+    from pyspark.sql.streaming.stateful_processor import (  # noqa: PLC0415 - optional
+        StatefulProcessor,
+    )
 
     names = [name for name, _, _ in d.ALARM.columns]
 
-    class Watching(StatefulProcessor):  # type: ignore[misc]  # pyspark is not typed here
+    class Watching(StatefulProcessor):
         def init(self, handle: Any) -> None:  # noqa: ANN401 - pyspark's
             self._kept = handle.getValueState("watch", "data binary")
 

@@ -1,7 +1,7 @@
 """Batches of records to batches of rows: plain commits a column at a time, the rest one by one.
 
 Decides: which commits are plain: of version 4, without metadata, with the id of the topic or
-without any tag. Nearly all are. Each different key is read once in a batch.
+without any tag. Nearly all are. Each different key is read once.
 Never: says anything else than `silver` does; what is not plain goes there.
 
 Arrow is not typed here: it is optional.
@@ -23,6 +23,9 @@ _STANDING: Final = frozenset({RecordType.GROUP, RecordType.EPOCH})
 _BARE: Final = 24
 """Bytes of a plain commit without the id of its topic."""
 _WITH_ID: Final = 42
+_MOST_KEYS: Final = 200_000
+"""Keys that are kept as columns; with more, they are read again."""
+_NO_COMMIT: Final = CommitKey(RecordType.COMMIT, "", "", 0)
 
 
 class Columns:
@@ -34,20 +37,19 @@ class Columns:
 
     def __init__(self, generations: Mapping[str, int]) -> None:
         self._reader = Silver(generations)
+        self._keys = _Keys(self._reader)
         self._schema = tagged_schema(SILVER)
         self._kind = pa.list_(pa.struct(self._schema))
 
     def rows(self, batch: Any) -> Any:  # noqa: ANN401 - pyarrow's
         """Return the rows of each record, as a list, each row under the name of its table."""
-        keys = batch.column("key").dictionary_encode()
-        known = [self._reader.key(data) for data in keys.dictionary.to_pylist()]
-        plain = _plain(batch, keys, [isinstance(key, CommitKey) for key in known])
+        known = self._keys.places(batch.column("key"))
+        plain = _plain(batch, self._keys.is_commit.take(known))
         numbers = compute.indices_nonzero(plain)
         places = compute.indices_nonzero(compute.invert(plain))
         rest = zip(places.to_pylist(), records_of(batch.take(places)), strict=True)
-        groups = [key.group if isinstance(key, CommitKey) else "" for key in known]
         found, pieces, done = [], [], 0
-        taken = keys.indices.take(numbers)
+        taken = known.take(numbers)
         order: list[int] | None = None
         for place, record in rest:
             key = self._reader.key(record.key)
@@ -55,35 +57,37 @@ class Columns:
                 # What stands in front of it was committed before.
                 order = numbers.to_pylist() if order is None else order
                 end = bisect_left(order, place)
-                pieces.append(self._stand(groups, taken.slice(done, end - done)))
+                pieces.append(self._stand(taken.slice(done, end - done)))
                 done = end
             found.append([tagged(*each) for each in self._reader.rows(record)])
-        pieces.append(self._stand(groups, taken.slice(done)))
+        pieces.append(self._stand(taken.slice(done)))
         lists = [pa.array(found, self._kind)]
         if len(numbers):
             stand = pa.concat_arrays(pieces)
-            rows = self._commits(batch.take(numbers), taken, known, stand)
+            whole = len(numbers) == batch.num_rows
+            rows = self._commits(batch if whole else batch.take(numbers), taken, stand)
             ends = pa.array(range(len(numbers) + 1), pa.int32())
-            lists = [pa.ListArray.from_arrays(ends, rows), *lists]
+            commits = pa.ListArray.from_arrays(ends, rows)
+            if whole:
+                return commits
+            lists = [commits, *lists]
             order = compute.sort_indices(pa.concat_arrays([numbers, places]))
             return pa.concat_arrays(lists).take(order)
         return lists[0]
 
-    def _stand(self, groups: list[str], taken: Any) -> Any:  # noqa: ANN401 - pyarrow's
+    def _stand(self, taken: Any) -> Any:  # noqa: ANN401 - pyarrow's
         if not len(taken):
             return pa.nulls(0, pa.int32())
-        values = [self._reader.stands(group) for group in groups]
-        return pa.array(values, pa.int32()).take(taken)
+        values = [self._reader.stands(group) for group in self._keys.names]
+        return pa.array(values, pa.int32()).take(self._keys.name.take(taken))
 
-    def _commits(self, batch: Any, taken: Any, known: list[Any], stand: Any) -> Any:  # noqa: ANN401
+    def _commits(self, batch: Any, taken: Any, stand: Any) -> Any:  # noqa: ANN401 - pyarrow's
         count, value = batch.num_rows, batch.column("value")
-        keys = [key if isinstance(key, CommitKey) else (None, "", "", 0) for key in known]
-        _, groups, topics, numbers = zip(*keys, strict=True)
         epochs = _int(value, 10, pa.int32())
         columns = {
-            "group": pa.array(groups, pa.string()).take(taken),
-            "topic": pa.array(topics, pa.string()).take(taken),
-            "partition": pa.array(numbers, pa.int32()).take(taken),
+            "group": self._keys.group.take(taken),
+            "topic": self._keys.topic.take(taken),
+            "partition": self._keys.partition.take(taken),
             "log_partition": batch.column("log_partition"),
             "log_offset": batch.column("log_offset"),
             "append_ts": batch.column("append_ts"),
@@ -107,6 +111,59 @@ class Columns:
         return pa.StructArray.from_arrays(whole, fields=list(self._schema))
 
 
+class _Keys:
+    """Keys that were read, and what they say, as columns.
+
+    Args:
+        reader: reads them.
+    """
+
+    def __init__(self, reader: Silver) -> None:
+        self._reader = reader
+        self._forget()
+
+    def _forget(self) -> None:
+        self._data = pa.array([], pa.binary())
+        self.is_commit = pa.array([], pa.bool_())
+        self.group, self.topic = pa.array([], pa.string()), pa.array([], pa.string())
+        self.partition = pa.array([], pa.int32())
+        self.name = pa.array([], pa.int32())
+        """Place of the group in `names`."""
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def places(self, keys: Any) -> Any:  # noqa: ANN401 - pyarrow's
+        """Return the place of each key in the columns, null of no key."""
+        found = compute.index_in(keys, value_set=self._data)
+        new = keys.filter(compute.and_(compute.is_null(found), compute.is_valid(keys)))
+        if not len(new):
+            return found
+        new = compute.unique(new)
+        if len(self._data) + len(new) > _MOST_KEYS:
+            self._forget()
+            new = compute.unique(keys.drop_null())
+        self._learn(new)
+        return compute.index_in(keys, value_set=self._data)
+
+    def _learn(self, new: Any) -> None:  # noqa: ANN401 - pyarrow's
+        keys = [self._reader.key(data) for data in new.to_pylist()]
+        commits = [key if isinstance(key, CommitKey) else _NO_COMMIT for key in keys]
+        for key in commits:
+            if key.group not in self._numbers:
+                self._numbers[key.group] = len(self.names)
+                self.names.append(key.group)
+        self._data = pa.concat_arrays([self._data, new])
+        self.is_commit = _more(self.is_commit, [key is not _NO_COMMIT for key in commits])
+        self.group = _more(self.group, [key.group for key in commits])
+        self.topic = _more(self.topic, [key.topic for key in commits])
+        self.partition = _more(self.partition, [key.partition for key in commits])
+        self.name = _more(self.name, [self._numbers[key.group] for key in commits])
+
+
+def _more(column: Any, values: list[Any]) -> Any:  # noqa: ANN401 - pyarrow's
+    return pa.concat_arrays([column, pa.array(values, column.type)])
+
+
 def batch_of(columns: Sequence[Any]) -> Any:  # noqa: ANN401 - pyarrow's
     """Return the columns of `raw` as a batch."""
     return pa.RecordBatch.from_arrays(list(columns), names=list(RawRecord._fields))
@@ -118,7 +175,7 @@ def records_of(batch: Any) -> Iterator[RawRecord]:  # noqa: ANN401 - pyarrow's
     return map(RawRecord._make, zip(*columns, strict=True))
 
 
-def _plain(batch: Any, keys: Any, commits: list[bool]) -> Any:  # noqa: ANN401 - pyarrow's
+def _plain(batch: Any, is_commit: Any) -> Any:  # noqa: ANN401 - pyarrow's
     """Return for each row whether it is a plain commit."""
     value = batch.column("value")
     size = compute.binary_length(value)
@@ -127,7 +184,7 @@ def _plain(batch: Any, keys: Any, commits: list[bool]) -> Any:  # noqa: ANN401 -
     found = compute.or_(bare, with_id)
     found = compute.and_(found, compute.and_(_has(value, 0, b"\0\4"), _has(value, 14, b"\1")))
     found = compute.and_(found, compute.equal(batch.column("src"), OFFSETS_TOPIC))
-    found = compute.and_(found, pa.array(commits, pa.bool_()).take(keys.indices))
+    found = compute.and_(found, is_commit)
     return compute.fill_null(found, False)  # noqa: FBT003 - pyarrow's
 
 

@@ -29,7 +29,6 @@ from kgroup.spark.coordination.schema import (
     arrow_schema,
     ddl,
     tagged,
-    tagged_ddl,
     tagged_schema,
 )
 from kgroup.spark.coordination.silver import OFFSETS_TOPIC, RawRecord
@@ -101,7 +100,11 @@ def decoded(raw: Frame, generations: Mapping[str, int] | None = None) -> Frame:
 
 def _function(work: Callable[..., Any], tables: Iterable[Table], *, by_group: bool) -> Any:  # noqa: ANN401
     """Return a function of columns that returns rows of several tables for each row, or group."""
-    form = f"array<struct<{tagged_ddl(tables)}>>"
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415 - optional
+
+    # Of Arrow, and not in words: a declarative pipeline lets nobody ask Spark what words mean.
+    form = from_arrow_type(pa.list_(pa.struct(tagged_schema(tables))))
     return arrow_function(work, form, by_group=by_group)
 
 
@@ -167,7 +170,7 @@ def groups_gold(tables: Frames, names: Mapping[str, str]) -> Frame:
     ]
     rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
     told = dict(names)
-    present = [name for name in rows.columns if name != "log_partition"]
+    present = ["group", TAG, *(table.name for table in _OF_GROUPS if table.name in given)]
     made = _function(
         lambda *columns: _group_gold(told, dict(zip(present, columns, strict=True))),
         d.GOLD,
