@@ -1,4 +1,4 @@
-"""`python -m benchmarks.spark_tables`: decoding, a day's tables, and a fleet's verdict.
+"""`python -m benchmarks.spark_tables`: decoding, a day's tables, a fleet's verdict, live tables.
 
 Decides: what is measured, on one core and on two, next to one process without a Spark. Nothing is
 timed before its result is known to be right.
@@ -20,6 +20,7 @@ from pyarrow import compute, parquet
 
 from benchmarks.spark_source.session import Session, folder
 from benchmarks.spark_tables.fleets import fleet, large, measured
+from benchmarks.spark_tables.live import lay_claims, look_once, tail
 from benchmarks.spark_tables.making import commits, day
 from kgroup.bench.machine import environment
 from kgroup.spark.coordination import tables as t
@@ -47,6 +48,8 @@ def main() -> int:
         "day": _day,
         "fleet": _fleet,
         "large": _large,
+        "tail": _tail,
+        "alarms": _alarms,
     }
     try:
         for name in options.only or works:
@@ -126,6 +129,30 @@ def _day(session: Session, options: argparse.Namespace) -> list[Case]:
         return [_case("a day: all tables", size, "records", right, costs)]
 
 
+def _tail(session: Session, options: argparse.Namespace) -> list[Case]:
+    with folder() as path:
+        found: dict[str, Any] = {}
+
+        def follow() -> None:
+            found.update(tail(session, path / "out", options.rate, options.seconds))
+
+        costs = [session.cost(follow)]
+    right = bool(found.pop("right"))
+    case = _case("tail", found.pop("commits"), "commits", right, costs)
+    print(f"  {found}", file=sys.stderr)
+    return [{**case, "rate": options.rate, **found}]
+
+
+def _alarms(session: Session, options: argparse.Namespace) -> list[Case]:
+    costs, counts = [], []
+    for _ in range(options.runs):
+        with folder() as path:
+            expected = lay_claims(path, options.messages)
+            costs.append(session.cost(lambda: counts.append(look_once(session, path))))
+    right = all(count == expected for count in counts)
+    return [_case("alarms", options.messages, "messages", right, costs)]
+
+
 def _fleet(session: Session, options: argparse.Namespace) -> list[Case]:
     found = measured(session, fleet(session, options.fleet, options.runs))
     return [_case(what, size, "lines", right, costs) for what, size, right, costs in found]
@@ -139,12 +166,16 @@ def _large(session: Session, options: argparse.Namespace) -> list[Case]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark_tables", description=__doc__)
     parser.add_argument("only", nargs="*", help="decode, day, fleet, large; all by default")
+    parser.add_argument("only", nargs="*", help="decode, day, fleet, tail, alarms; all by default")
     parser.add_argument("--records", type=int, default=3_000_000, help="commits to decode")
     parser.add_argument("--day", type=int, default=2_000_000, help="commits of a day")
     parser.add_argument("--rebalances", type=int, default=5_000, help="of that day")
     parser.add_argument("--groups", type=int, default=200, help="of that day")
     parser.add_argument("--fleet", type=int, default=1_000, help="groups of 10,000 lines")
     parser.add_argument("--large", type=int, default=10_000_000, help="lines of one group")
+    parser.add_argument("--rate", type=int, default=5_000, help="commits a second, live")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of them")
+    parser.add_argument("--messages", type=int, default=200_000, help="heartbeats for alarms")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--json", type=Path, metavar="FILE")

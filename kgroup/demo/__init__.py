@@ -5,14 +5,19 @@ Never: imports its own parts at once: each member's process goes through here on
 `kgroup.demo.member`, and needs none of them.
 
 - `board`: What is known of the group at one moment: an immutable board, and how news change it
+- `claims`: A Marshal group beside the demo's group, whose positions are set while it runs
 - `crew`: The members' processes: started, heard, killed, closed, and none left behind
+- `damage`: Damage to what a demo leaves, for a look at each check in red
+- `handled`: What a group handled, as one table: what its query wrote, and what its members took
 - `member`: One member of the demo's group: `python -m kgroup.demo.member '{"label": "m1", ...}'`
+- `query`: A Spark query as a member of the demo's group; it loses an executor
 - `runner`: One run of the demo: topic, stream, members, disturbances, drain, and the logs that
   are left
 - `scenario`: What happens in the demo, and when: data, decided before anything is started
 - `show`: The demo from its first word to its exit code
 - `view`: How the demo looks: a live table on a terminal, or plain lines
-- `with_spark`: The demo with a Spark beside it: a query writes a table, then all checks are run
+- `with_spark`: The demo with a Spark query in its group, and a Marshal group beside it; then all
+  checks are run
 - `which_kafka`: What a run of the demo takes place on
 """
 

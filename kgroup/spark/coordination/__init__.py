@@ -15,6 +15,8 @@
 - `kept`: Tables of a folder without a Spark: the rows of one group
 - `report`: What happened to one group in a span of time
 - `page`: A report as one page of HTML that needs nothing besides itself
+- `watching`: What is told of groups while their logs are read
+- `alarms`: Live alarms, a streaming query over the tables
 - `job`: `kgroup spark coordination`: batch by batch from the logs to the tables
 
 Bronze is what the logs hold. Silver says the same in columns and only grows. Gold is made anew for
