@@ -5,14 +5,14 @@ too counts once, for a member that is killed leaves records to the next.
 Never: judges; `kgroup spark verify` does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kgroup.demo.query import LABEL
 from kgroup.demo.runner import Setting
 from kgroup.journal import Delivered
-from kgroup.journal.codec import read_entries
+from kgroup.journal.codec import BadLine, read_entries
 from kgroup.journal.events import Entry
 
 _PLACE = ["topic", "partition", "offset"]
@@ -39,13 +39,14 @@ def _given(setting: Setting) -> Iterator[tuple[str, int, int]]:
         if path.stem == LABEL:
             continue
         with path.open(encoding="utf-8") as lines:
-            for entry in read_entries(lines, path.name):
-                if isinstance(entry, Entry) and entry.source.group == setting.group:
-                    yield from _places(entry)
+            yield from _places(read_entries(lines, path.name), setting.group)
 
 
-def _places(entry: Entry) -> Iterator[tuple[str, int, int]]:
-    if isinstance(entry.event, Delivered):
-        tp = entry.event.claim.tp
-        for offset in range(entry.event.first, entry.event.last + 1):
-            yield tp.topic, tp.partition, offset
+def _places(entries: Iterable[Entry | BadLine], group: str) -> Iterator[tuple[str, int, int]]:
+    for entry in entries:
+        if not isinstance(entry, Entry) or entry.source.group != group:
+            continue
+        if isinstance(entry.event, Delivered):
+            tp = entry.event.claim.tp
+            for offset in range(entry.event.first, entry.event.last + 1):
+                yield tp.topic, tp.partition, offset

@@ -120,12 +120,11 @@ async def perform(
     with _journal(setting) as journal:
         journal.emit(FaultStep(Phase.END, "none"))
         stage = Stage(Board(partitions=PARTITIONS), system_clock)
-        async with connected(setting.bootstrap) as cluster:
+        async with connected(setting.bootstrap) as cluster, AsyncExitStack() as stack:
             await create_topics(cluster, [NewTopic(setting.topic, PARTITIONS)], timeout=_BROKER)
-            async with AsyncExitStack() as stack:
-                for each in beside:
-                    await stack.enter_async_context(each.taking_part(stage))
-                await _run(setting, scenario, _Scene(stage, screen, journal), cluster)
+            for each in beside:
+                await stack.enter_async_context(each.taking_part(stage))
+            await _run(setting, scenario, _Scene(stage, screen, journal), cluster)
     ask = partial(read_bounds, setting.bootstrap, [setting.topic])
     return Ran(await anyio.to_thread.run_sync(ask), stage.board.happenings)
 

@@ -51,7 +51,6 @@ class Claims:
     """Watches one partition of the log of claims.
 
     Args:
-        number: of the partition.
         first: its first record.
         limits: when something is an alarm.
     """
