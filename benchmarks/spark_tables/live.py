@@ -70,12 +70,18 @@ def tail(session: Session, path: Path, rate: int, seconds: float) -> dict[str, A
         options = {"kafka.bootstrap.servers": kafka.bootstrap}
         done: dict[int, float] = {}
         committed: list[int] = []
+        with _committing(kafka.bootstrap, rate, []) as stop:  # the session gets warm
+            time.sleep(1.0)
+            stop()
+        while _follow(job, brokers, options, done):
+            pass
+        warm = max(done)
         with _committing(kafka.bootstrap, rate, committed) as stop:
             job_until(partial(_follow, job, brokers, options, done), seconds)
             stop()
         while _follow(job, brokers, options, done):
             pass
-    return _latencies(path, done, sum(committed))
+    return _latencies(path, {b: at for b, at in done.items() if b > warm}, sum(committed))
 
 
 def _hush(_: str) -> None:
@@ -132,7 +138,7 @@ class _committing:  # noqa: N801 - it reads as a function
 
 def _latencies(path: Path, done: Mapping[int, float], committed: int) -> dict[str, Any]:
     table = dataset.dataset(path / d.COMMIT_LOG.name, partitioning="hive").to_table(
-        columns=["append_ts", "batch"]
+        columns=["append_ts", "batch"], filter=dataset.field("batch") >= min(done)
     )
     ends = pa.array([done[batch] for batch in table.column("batch").to_pylist()])
     waits = compute.subtract(ends, compute.divide(table.column("append_ts"), 1000.0))

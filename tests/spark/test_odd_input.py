@@ -145,4 +145,4 @@ def test_a_log_that_may_not_be_read_is_named_with_the_right_it_takes(
     said = capsys.readouterr().err
     assert code == 1
     assert log.topic in said
-    assert "right" in said
+    assert "the right to describe and to read" in said

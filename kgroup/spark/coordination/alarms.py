@@ -13,7 +13,7 @@ Needs what Spark's `transformWithState` needs: protobuf and pandas.
 """
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from pathlib import Path
 from typing import Any, Final
@@ -83,12 +83,39 @@ def alarms(rows: Frame, limits: Limits | None = None) -> Frame:
         rows: of `feed`.
         limits: when something is an alarm.
     """
-    return rows.groupBy(_PART).transformWithState(
+    # Row by row through Spark's own values they would cost fifty times as much.
+    packed = rows.mapInArrow(_packed, f"{_PART} string, rows binary")
+    return packed.groupBy(_PART).transformWithState(
         statefulProcessor=_processor(limits or Limits()),
         outputStructType=ddl(d.ALARM),
         outputMode="append",
         timeMode="None",
     )
+
+
+def _packed(batches: Iterable[Any]) -> Iterator[Any]:
+    """Return the rows of each part of a batch as one value."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    from pyarrow import compute  # noqa: PLC0415 - optional
+
+    for batch in batches:
+        parts = compute.unique(batch.column(_PART)).drop_null()
+        values = []
+        for part in parts:
+            own = batch.filter(compute.equal(batch.column(_PART), part))
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, own.schema) as stream:
+                stream.write_batch(own)
+            values.append(sink.getvalue().to_pybytes())
+        yield pa.RecordBatch.from_pydict({_PART: parts, "rows": pa.array(values, pa.binary())})
+
+
+def _unpacked(values: Iterable[bytes]) -> Iterator[Row]:
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    for value in values:
+        with pa.ipc.open_stream(value) as stream:
+            yield from stream.read_all().to_pylist()
 
 
 def _processor(limits: Limits) -> Any:  # noqa: ANN401 - pyspark's
@@ -107,7 +134,8 @@ def _processor(limits: Limits) -> Any:  # noqa: ANN401 - pyspark's
             kept = self._kept.get()
             # The state store is the query's own; nobody else writes there.
             watch = Watch() if kept is None else pickle.loads(bytes(kept[0]))  # noqa: S301
-            found = list(watch.take((row.asDict() for row in rows), limits))
+            values = (bytes(row["rows"]) for row in rows)
+            found = list(watch.take(_unpacked(values), limits))
             if watch.is_empty:
                 self._kept.clear()
             else:

@@ -30,7 +30,16 @@ class Brokers(Protocol):
 
 
 class RightError(KGroupError):
-    """A coordination log may not be read by this client."""
+    """A coordination log may not be read by this client.
+
+    Args:
+        reason: what was refused.
+        topics: the logs.
+    """
+
+    def __init__(self, reason: str, topics: Iterable[str]) -> None:
+        names = ", ".join(sorted(topics))
+        super().__init__(f"{reason}; it takes the right to describe and to read {names}")
 
 
 async def logs(
@@ -54,8 +63,7 @@ async def logs(
                 cluster, topic, isolation=IsolationLevel.READ_COMMITTED, timeout=timeout
             )
         except UnauthorizedError as error:
-            way_out = f"it takes the right to describe and to read the topic {topic}"
-            raise RightError(f"{error}; {way_out}") from error
+            raise RightError(str(error), [topic]) from error
         except BrokerError as error:
             if error.code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise

@@ -14,10 +14,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
-from kgroup.errors import ArgumentError, ConfigError
+from kgroup.errors import ArgumentError, ConfigError, UnauthorizedError
 from kgroup.spark.coordination import declared as d
 from kgroup.spark.coordination import tables as t
-from kgroup.spark.coordination.asking import Brokers
+from kgroup.spark.coordination.asking import Brokers, RightError
 from kgroup.spark.coordination.planned import after, planned
 from kgroup.spark.coordination.schema import TAG, Row, Table
 from kgroup.spark.coordination.silver import NEW_TARGETS, OFFSETS_TOPIC
@@ -35,6 +35,8 @@ _FILE: Final = 500_000
 _SMALL: Final = 100_000
 """So few rows are written by this process: each job of Spark's costs as much as many of them."""
 
+_UNAUTHORIZED: Final = UnauthorizedError.__name__
+"""In what Spark says of a task: that is another process, and its error comes as text."""
 _LOOKS_EVERY: Final = 10.0
 """Seconds between two looks for alarms."""
 _ALL: Final = 2**31 - 1
@@ -134,8 +136,11 @@ class Job:
         """
         try:
             return self._step(brokers, options, limit)
-        except BaseException:
+        except BaseException as error:
             self._learned = None  # it may know of a batch that is made again
+            plan = self._store.plan()
+            if plan is not None and _UNAUTHORIZED in str(error):
+                raise RightError("a coordination log may not be read", plan.ranges) from error
             raise
 
     def _step(self, brokers: Brokers, options: Mapping[str, str], limit: int) -> Plan | None:
