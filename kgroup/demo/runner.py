@@ -198,7 +198,11 @@ async def _take(cast: _Cast, step: Step) -> None:
 
 
 async def _strike(cast: _Cast, strike: Strike) -> None:
-    """Carry out a disturbance of something else; it concerns everybody while it lasts."""
+    """Carry out a disturbance of something else; it concerns everybody while it lasts.
+
+    1. A member starts; 2. the broker is away; 3. the member gives up: it waits for members first.
+    """
+    await cast.stage.until(_all_started, SETTLE, "each member had started")
     cast.stage.change(partial(Board.with_happening, text=strike.text))
     if strike.fault is not None:
         cast.journal.emit(FaultStep(Phase.BEGIN, strike.fault))
@@ -210,7 +214,11 @@ async def _strike(cast: _Cast, strike: Strike) -> None:
 
 def all_in(board: Board) -> bool:
     """Tell whether every member that was started runs, and the group is settled."""
-    return board.settled and all(row.condition is not Condition.STARTING for row in board.rows)
+    return board.settled and _all_started(board)
+
+
+def _all_started(board: Board) -> bool:
+    return all(row.condition is not Condition.STARTING for row in board.rows)
 
 
 def at_rest(board: Board) -> bool:
