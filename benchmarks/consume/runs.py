@@ -107,7 +107,8 @@ def _about(document: Document) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     group = plan["group"]
     watched = (
-        f"{group['members']} members, {group['partitions']} partitions, "
+        f"{group['members']} member{'s' * (group['members'] > 1)}, "
+        f"{group['partitions']} partitions, "
         f"{group['rate']:,} records/s, sessions of {group['session_timeout']:g} s, "
         f"a heartbeat each {group['heartbeat_interval']:g} s. "
     )

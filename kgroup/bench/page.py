@@ -89,7 +89,7 @@ def _comparison(document: Document) -> Iterator[str]:
     others = sorted({cell["client"] for cell in document["cells"]} - {*OURS})
     lines = [
         [
-            row.cell.split(": ", 1)[1],
+            row.cell,
             row.other.split(": ")[1],
             named(row.cell.split(": ")[0], row.figure),
             number(row.ours, row.figure),
