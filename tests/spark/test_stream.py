@@ -74,12 +74,22 @@ def test_a_query_in_no_group_commits_nothing_and_begins_at_the_latest(reads: Rea
     assert reads.sunk() == [(p, n) for p in range(3) for n in range(5, 10)]
 
 
-def test_a_plain_consumer_comes_and_goes_and_every_record_is_handled(reads: Reads) -> None:
-    query = reads.start()
+@pytest.mark.parametrize(
+    ("options", "others"),
+    [
+        ({}, {"assignors": ("cooperative-sticky",)}),
+        ({"kafka.group.protocol": "consumer"}, {"group_protocol": "consumer"}),
+    ],
+    ids=["classic", "KIP-848"],
+)
+def test_a_plain_consumer_comes_and_goes_and_every_record_is_handled(
+    reads: Reads, options: dict[str, Any], others: dict[str, Any]
+) -> None:
+    query = reads.start(**options)
     try:
         reads.fill(50)
         wait(lambda: reads.committed() == reads.ends(), "the query has read")
-        handled = beside(reads, assignors=("cooperative-sticky",))
+        handled = beside(reads, **others)
         assert handled
         reads.fill(50)
         wait(lambda: reads.committed() == reads.ends(), "the query has all partitions again")
