@@ -5,16 +5,23 @@ back, and a record that is no message is written among the claims.
 Never: judges; each check finds its own.
 """
 
+import time
 from pathlib import Path
+from typing import Final
 
 import anyio
 
 from kgroup.demo.runner import Setting, connected
+from kgroup.errors import CommitFailedError
 from kgroup.marshal.rules import MARSHAL_TOPIC
 from kgroup.net.producer import Producer
 from kgroup.sync import Consumer
 from kgroup.types import TopicPartition
 from kgroup.wire.records import NewRecord
+
+_LAST_SESSION: Final = 60.0
+"""Seconds; more than any session of the demo lasts."""
+_AGAIN: Final = 0.5
 
 
 def damage(setting: Setting, handled: Path) -> None:
@@ -47,12 +54,27 @@ def _take_a_delivery(path: Path) -> None:
 
 
 def _commit_back(setting: Setting) -> None:
+    """Commit from outside; a group refuses that until the session of its last member is over."""
     place = TopicPartition(setting.topic, 0)
+    until = time.monotonic() + _LAST_SESSION
     with Consumer(
         bootstrap_servers=setting.bootstrap, group_id=setting.group, enable_auto_commit=False
     ) as one:
         one.assign([place])
+        while not _accepted(one, place, last=time.monotonic() >= until):
+            time.sleep(_AGAIN)
+
+
+def _accepted(
+    one: Consumer[bytes | None, bytes | None], place: TopicPartition, *, last: bool
+) -> bool:
+    try:
         one.commit({place: 1})
+    except CommitFailedError:
+        if last:
+            raise
+        return False
+    return True
 
 
 async def _write_no_message(bootstrap: str) -> None:
