@@ -107,9 +107,8 @@ def _decode(session: Session, options: argparse.Namespace) -> list[Case]:
     return cases
 
 
-def _offsets(lists: pa.Array) -> pa.Array:
-    rows = lists.flatten()
-    return compute.struct_field(compute.struct_field(rows, "commit_log"), "offset")
+def _offsets(said: pa.Array) -> pa.Array:
+    return compute.struct_field(said, ["plain", "offset"])
 
 
 def _day(session: Session, options: argparse.Namespace) -> list[Case]:
@@ -165,8 +164,7 @@ def _large(session: Session, options: argparse.Namespace) -> list[Case]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark_tables", description=__doc__)
-    parser.add_argument("only", nargs="*", help="decode, day, fleet, large; all by default")
-    parser.add_argument("only", nargs="*", help="decode, day, fleet, tail, alarms; all by default")
+    parser.add_argument("only", nargs="*", help="decode, day, fleet, large, tail, alarms")
     parser.add_argument("--records", type=int, default=3_000_000, help="commits to decode")
     parser.add_argument("--day", type=int, default=2_000_000, help="commits of a day")
     parser.add_argument("--rebalances", type=int, default=5_000, help="of that day")

@@ -27,9 +27,10 @@ def read(records: list[RawRecord], size: int, generations: dict[str, int] | None
     found: Rows = {name: [] for name in NAMES}
     for begin in range(0, len(records), size):
         part = records[begin : begin + size]
-        lists = reader.rows(batch_of(part)).to_pylist()
-        assert len(lists) == len(part)
-        for row in chain.from_iterable(lists):
+        said = reader.rows(batch_of(part)).to_pylist()
+        assert len(said) == len(part)
+        found["commit_log"] += [each["plain"] for each in said if each["plain"] is not None]
+        for row in chain.from_iterable(each["rest"] or () for each in said):
             found[row["table"]].append(row[row["table"]])
     return found
 

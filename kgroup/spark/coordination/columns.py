@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kgroup.spark.coordination.declared import COMMIT_LOG, SILVER
-from kgroup.spark.coordination.schema import TAG, arrow_schema, tagged, tagged_schema
+from kgroup.spark.coordination.schema import arrow_schema, decoded_schema, tagged
 from kgroup.spark.coordination.silver import OFFSETS_TOPIC, RawRecord, Silver, printed
 from kgroup.wire.offsets_log import CommitKey, GroupKey, RecordType
 
@@ -38,11 +38,10 @@ class Columns:
     def __init__(self, generations: Mapping[str, int]) -> None:
         self._reader = Silver(generations)
         self._keys = _Keys(self._reader)
-        self._schema = tagged_schema(SILVER)
-        self._kind = pa.list_(pa.struct(self._schema))
+        self._fields = list(decoded_schema(COMMIT_LOG, SILVER))
 
     def rows(self, batch: Any) -> Any:  # noqa: ANN401 - pyarrow's
-        """Return the rows of each record, as a list, each row under the name of its table."""
+        """Return what each record says: the row of a plain commit, else a list of tagged rows."""
         known = self._keys.places(batch.column("key"))
         plain = _plain(batch, self._keys.is_commit.take(known))
         numbers = compute.indices_nonzero(plain)
@@ -61,19 +60,10 @@ class Columns:
                 done = end
             found.append([tagged(*each) for each in self._reader.rows(record)])
         pieces.append(self._stand(taken.slice(done)))
-        lists = [pa.array(found, self._kind)]
-        if len(numbers):
-            stand = pa.concat_arrays(pieces)
-            whole = len(numbers) == batch.num_rows
-            rows = self._commits(batch if whole else batch.take(numbers), taken, stand)
-            ends = pa.array(range(len(numbers) + 1), pa.int32())
-            commits = pa.ListArray.from_arrays(ends, rows)
-            if whole:
-                return commits
-            lists = [commits, *lists]
-            order = compute.sort_indices(pa.concat_arrays([numbers, places]))
-            return pa.concat_arrays(lists).take(order)
-        return lists[0]
+        commits = self._commits(batch.take(numbers), taken, pa.concat_arrays(pieces))
+        several = pa.array(found, self._fields[1].type)
+        both = [_spread(commits, plain), _spread(several, compute.invert(plain))]
+        return pa.StructArray.from_arrays(both, fields=self._fields)
 
     def _stand(self, taken: Any) -> Any:  # noqa: ANN401 - pyarrow's
         if not len(taken):
@@ -103,12 +93,7 @@ class Columns:
         }
         fields = list(arrow_schema(COMMIT_LOG))
         arrays = [columns.get(each.name, pa.nulls(count, each.type)) for each in fields]
-        made = {
-            TAG: pa.repeat(pa.scalar(COMMIT_LOG.name), count),
-            COMMIT_LOG.name: pa.StructArray.from_arrays(arrays, fields=fields),
-        }
-        whole = [made.get(each.name, pa.nulls(count, each.type)) for each in self._schema]
-        return pa.StructArray.from_arrays(whole, fields=list(self._schema))
+        return pa.StructArray.from_arrays(arrays, fields=fields)
 
 
 class _Keys:
@@ -173,6 +158,16 @@ def records_of(batch: Any) -> Iterator[RawRecord]:  # noqa: ANN401 - pyarrow's
     """Yield the records of a batch of `raw`."""
     columns = [batch.column(name).to_pylist() for name in RawRecord._fields]
     return map(RawRecord._make, zip(*columns, strict=True))
+
+
+def _spread(values: Any, where: Any) -> Any:  # noqa: ANN401 - pyarrow's
+    """Return values at the places that are true, null elsewhere."""
+    if len(values) == len(where):
+        return values
+    if not len(values):
+        return pa.nulls(len(where), values.type)
+    number = compute.subtract(compute.cumulative_sum(where.cast(pa.int32())), 1)
+    return values.take(compute.if_else(where, number, pa.scalar(None, pa.int32())))
 
 
 def _plain(batch: Any, is_commit: Any) -> Any:  # noqa: ANN401 - pyarrow's

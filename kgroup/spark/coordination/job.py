@@ -173,11 +173,12 @@ class Job:
         self._finish(progress, plan, changed)
         return plan
 
-    def copy(self, folder: Path) -> Plan:
+    def copy(self, folder: Path, alone: int = RECORDS) -> Plan:
         """Make all tables of records that another run has kept; return the one batch.
 
         Args:
             folder: `--out` of that run, or its `raw`.
+            alone: so many records this process decodes itself, at most.
 
         Raises:
             ArgumentError: there are no such records.
@@ -198,7 +199,7 @@ class Job:
         for table in (d.RAW, *d.SAMPLED):
             self._store.append(table, other.read(table, upto), 0)
         parts = self._store.read_batch(d.RAW, 0).groupBy("src", "log_partition").count().collect()
-        self._silver(0, sum(count for _, _, count in parts))
+        self._silver(0, sum(count for _, _, count in parts), alone)
         changed = {_part(src, number) for src, number, _ in parts}
         self._finish(progress, plan, changed)
         return plan
@@ -226,36 +227,27 @@ class Job:
             self._learned = known
         return self._learned
 
-    def _silver(self, batch: int, records: int) -> None:
-        known = self._known()
-        rows = t.decoded(self._store.read_batch(d.RAW, batch), known.generations)
-        if records <= _SMALL:
-            counts = self._silver_at_once(rows.toArrow(), batch)
-        else:
-            counts = self._silver_by_spark(rows.persist(), batch)
+    def _silver(self, batch: int, records: int, alone: int = RECORDS) -> None:
+        make = self._silver_at_once if records <= alone else self._silver_by_spark
+        counts = make(batch)
         words = [f"{count:,} of {name}" for name, count in sorted(counts.items())]
         self._say(f"batch {batch}: {records:,} records: {', '.join(words) or 'nothing'}")
 
-    def _silver_at_once(self, rows: Any, batch: int) -> dict[str, int]:  # noqa: ANN401
-        """Write few rows, which are in Arrow: a job of Spark's for each table takes longer."""
-        counts: dict[str, int] = {}
-        found = {table.name: t.part_of(rows, table) for table in d.SILVER}
+    def _silver_at_once(self, batch: int) -> dict[str, int]:
+        """Decode in this process, which takes less than to hand records to Spark's and back."""
+        raw = self._store.arrow_batch(d.RAW, batch)
+        found = t.silver_of(raw, self._known().generations)
         for table in d.SILVER:
-            own = found[table.name]
-            if len(own):
-                self._store.append(table, own, batch)
-                counts[table.name] = len(own)
-        generations = [
-            row for row in found[d.GENERATION.name].to_pylist() if row["kind"] != NEW_TARGETS
-        ]
-        generations.sort(key=lambda row: int(row["log_offset"]))
-        commits = found[d.COMMIT_LOG.name].select(["log_partition", "topic", "topic_id"])
-        self._known().learn(generations, commits.to_pylist())
-        return counts
+            if table.name in found:
+                self._store.append(table, found[table.name], batch)
+        self._known().learn(*_standing(found))
+        return {name: len(rows) for name, rows in found.items()}
 
-    def _silver_by_spark(self, rows: t.Frame, batch: int) -> dict[str, int]:
+    def _silver_by_spark(self, batch: int) -> dict[str, int]:
+        rows = t.decoded(self._store.read_batch(d.RAW, batch), self._known().generations)
+        rows = rows.persist()
         try:
-            counts = _counts(rows)
+            counts = _counted(t.counts(rows))
             for table in d.SILVER:
                 if counts.get(table.name):
                     part = _filed(t.part(rows, table), counts[table.name])
@@ -322,7 +314,7 @@ class Job:
     def _replace(self, rows: t.Frame, kind: str) -> None:
         rows = rows.persist()
         try:
-            counts = _counts(rows)
+            counts = _counted(rows.groupBy(TAG).count())
             small = sum(counts.values()) <= _SMALL
             whole = rows.toArrow() if small else None
             for table in d.GOLD:
@@ -333,8 +325,21 @@ class Job:
             rows.unpersist()
 
 
-def _counts(rows: t.Frame) -> dict[str, int]:
-    return {name: count for name, count in rows.groupBy(TAG).count().collect()}  # noqa: C416
+def _counted(rows: t.Frame) -> dict[str, int]:
+    return {name: count for name, count in rows.collect()}  # noqa: C416 - rows are tuples
+
+
+def _standing(silver: Mapping[str, Any]) -> tuple[list[Row], list[Row]]:
+    """Return what is to be learned of silver tables in Arrow."""
+    generations, commits = silver.get(d.GENERATION.name), silver.get(d.COMMIT_LOG.name)
+    rows = [] if generations is None else generations.sort_by("log_offset").to_pylist()
+    places = [] if commits is None else _distinct(commits, ["log_partition", "topic", "topic_id"])
+    return [row for row in rows if row["kind"] != NEW_TARGETS], places
+
+
+def _distinct(rows: Any, columns: list[str]) -> list[Row]:  # noqa: ANN401 - pyarrow's
+    found: list[Row] = rows.group_by(columns).aggregate([]).to_pylist()
+    return found
 
 
 def _filed(rows: t.Frame, count: int) -> t.Frame:

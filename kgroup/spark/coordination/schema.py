@@ -14,6 +14,10 @@ Row: TypeAlias = dict[str, Any]
 
 TAG: Final = "table"
 """The column that says which of several tables a row belongs to."""
+PLAIN: Final = "plain"
+"""The column of a record's one row, in the table that nearly all records have theirs in."""
+REST: Final = "rest"
+"""The column of the rows of a record that has no such row."""
 
 
 class Kind(Word):
@@ -102,6 +106,19 @@ def tagged_schema(tables: Iterable[Table]) -> Any:  # noqa: ANN401 - pyarrow's
         for table in tables
     ]
     return pa.schema([(TAG, pa.string()), *structs])
+
+
+def decoded_schema(plain: Table, tables: Iterable[Table]) -> Any:  # noqa: ANN401 - pyarrow's
+    """Return what each record says, for Arrow: the row of one table, else rows of several.
+
+    Args:
+        plain: that table.
+        tables: the several; it may be among them.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    several = pa.list_(pa.struct(tagged_schema(tables)))
+    return pa.schema([(PLAIN, pa.struct(arrow_schema(plain))), (REST, several)])
 
 
 def _arrow(kind: Kind) -> Any:  # noqa: ANN401 - pyarrow's

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from kgroup.errors import ConfigError
-from kgroup.spark.coordination.schema import Layer, Row, Table, ddl
+from kgroup.spark.coordination.schema import Layer, Row, Table, arrow_schema, ddl
 from kgroup.spark.coordination.tables import Frame, empty
 from kgroup.spark.table import functions
 from kgroup.values import dataclass
@@ -148,6 +148,13 @@ class Store:
         """Return what a batch wrote to a table; it wrote something."""
         path = self.folder / table.name / f"batch={batch}"
         return self._spark.read.schema(ddl(table)).parquet(str(path))
+
+    def arrow_batch(self, table: Table, batch: int) -> Any:  # noqa: ANN401 - pyarrow's
+        """Return the same in Arrow, read by this process."""
+        from pyarrow import dataset  # noqa: PLC0415 - optional
+
+        path = self.folder / table.name / f"batch={batch}"
+        return dataset.dataset(path, arrow_schema(table), format="parquet").to_table()
 
     def append(self, table: Table, rows: Frame, batch: int) -> None:
         """Write what a batch has of a table, over what it wrote before; a data frame or Arrow."""

@@ -23,11 +23,14 @@ from kgroup.spark.coordination.claims import claims
 from kgroup.spark.coordination.lag import positions
 from kgroup.spark.coordination.ownership import ownership as owned
 from kgroup.spark.coordination.schema import (
+    PLAIN,
+    REST,
     TAG,
     Row,
     Table,
     arrow_schema,
     ddl,
+    decoded_schema,
     tagged,
     tagged_schema,
 )
@@ -43,6 +46,16 @@ TOPICS: Final = (OFFSETS_TOPIC, MARSHAL_TOPIC)
 
 _OF_GROUPS: Final = (d.GENERATION, d.MEMBER, d.ASSIGNMENT, d.COMMIT_LOG, d.LOG_END)
 """What the gold of a group is made of."""
+_USED: Final = frozenset(
+    {
+        *("topic", "partition", "topic_id", "kind", "generation", "leader", "state_ts"),
+        *("member_id", "instance_id", "client_id", "tombstone", "log_partition", "log_offset"),
+        *("offset", "gen_by_order", "commit_ts", "append_ts", "ts", "high"),
+    }
+)
+"""The columns that it is made of."""
+_CHUNK: Final = 10_000
+"""Records that are decoded at a time, as Spark does it."""
 
 
 # -- bronze ----------------------------------------------------------------------------------------
@@ -81,31 +94,37 @@ def read(spark: Any, options: Mapping[str, str], topics: Iterable[str] = TOPICS)
 
 
 def decoded(raw: Frame, generations: Mapping[str, int] | None = None) -> Frame:
-    """Return what records say: rows of all silver tables, each under the name of its own.
+    """Return what records say, a row of one silver table or rows of several; see `part`.
 
     Args:
         raw: records; of one log partition all, or a part without a hole.
         generations: what stood before them, see `Silver`.
     """
-    given = dict(generations or {})
+    stood = dict(generations or {})
     in_order = raw.repartition("src", "log_partition").sortWithinPartitions(
         "src", "log_partition", "log_offset"
     )
     # `mapInArrow` would need pandas. A function that Spark takes for one that depends on its row
     # alone is asked twice, the first time out of order: which rows are none?
-    found = _function(lambda batches: _decode(given, batches), d.SILVER, by_group=False)
+    found = _function(lambda batches: _decode(stood, batches), _decoded, by_group=False)
     found = found.asNondeterministic()
-    return in_order.select(found(*RawRecord._fields).alias("found")).selectExpr("inline(found)")
+    # Spark takes 10 µs to hand a null array to Python, and nearly nothing for an empty one.
+    given = in_order.withColumn("headers", functions().expr("coalesce(headers, array())"))
+    return given.select(found(*RawRecord._fields).alias("found")).select("found.*")
 
 
-def _function(work: Callable[..., Any], tables: Iterable[Table], *, by_group: bool) -> Any:  # noqa: ANN401
-    """Return a function of columns that returns rows of several tables for each row, or group."""
-    import pyarrow as pa  # noqa: PLC0415 - optional
+def _function(work: Callable[..., Any], form: Callable[[], Any], *, by_group: bool) -> Any:  # noqa: ANN401
+    """Return a function of columns that returns values of Arrow's type `form`."""
     from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415 - optional
 
     # Of Arrow, and not in words: a declarative pipeline lets nobody ask Spark what words mean.
-    form = from_arrow_type(pa.list_(pa.struct(tagged_schema(tables))))
-    return arrow_function(work, form, by_group=by_group)
+    return arrow_function(work, from_arrow_type(form()), by_group=by_group)
+
+
+def _decoded() -> Any:  # noqa: ANN401 - pyarrow's
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    return pa.struct(decoded_schema(d.COMMIT_LOG, d.SILVER))
 
 
 def _decode(generations: Mapping[str, int], batches: Iterable[Any]) -> Iterator[Any]:
@@ -116,18 +135,49 @@ def _decode(generations: Mapping[str, int], batches: Iterable[Any]) -> Iterator[
 
 
 def part(rows: Frame, table: Table) -> Frame:
-    """Return the rows of one table out of rows of several."""
+    """Return the rows of one table: of silver out of `decoded`, of gold out of `gold`."""
+    if table in d.GOLD:
+        return _tagged(rows, table)
+    several = _tagged(rows.where(f"{REST} is not null").selectExpr(f"inline({REST})"), table)
+    if table is not d.COMMIT_LOG:
+        return several
+    return rows.where(f"{PLAIN} is not null").select(f"{PLAIN}.*").unionByName(several)
+
+
+def _tagged(rows: Frame, table: Table) -> Frame:
     return rows.where(functions().col(TAG) == table.name).select(f"{table.name}.*")
 
 
+def counts(rows: Frame) -> Frame:
+    """Return the name of each silver table, and how many rows of it are in `decoded`."""
+    f = functions()
+    names = f.expr(f"if({REST} is null, array('{d.COMMIT_LOG.name}'), {REST}.{TAG})")
+    return rows.select(f.explode(names).alias(TAG)).groupBy(TAG).count()
+
+
+def silver_of(raw: Any, generations: Mapping[str, int]) -> dict[str, Any]:  # noqa: ANN401 - pyarrow's
+    """Return the silver tables of records in Arrow that have rows, without a Spark."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    from pyarrow import compute  # noqa: PLC0415 - optional
+
+    order = [(name, "ascending") for name in ("src", "log_partition", "log_offset")]
+    batches = raw.select(RawRecord._fields).sort_by(order).to_batches(max_chunksize=_CHUNK)
+    said = pa.chunked_array(_decode(generations, (each.columns for each in batches)), _decoded())
+    plain, several = said.flatten()
+    rows = pa.Table.from_struct_array(compute.list_flatten(several))
+    found = {table.name: part_of(rows, table) for table in d.SILVER}
+    commits = pa.Table.from_struct_array(plain.drop_null())
+    found[d.COMMIT_LOG.name] = pa.concat_tables([commits, found[d.COMMIT_LOG.name]])
+    return {name: rows for name, rows in found.items() if len(rows)}
+
+
 def part_of(rows: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow's
-    """Return the same as `part`, of rows in Arrow."""
+    """Return the rows of one of several tables, in Arrow."""
     import pyarrow as pa  # noqa: PLC0415 - optional
     from pyarrow import compute  # noqa: PLC0415 - optional
 
     own = rows.filter(compute.equal(rows.column(TAG), table.name)).column(table.name)
-    batches = [pa.RecordBatch.from_struct_array(each) for each in own.chunks]
-    return pa.Table.from_batches(batches, arrow_schema(table)) if batches else arrow_of(table, [])
+    return pa.Table.from_struct_array(own)
 
 
 def silver(raw: Frame) -> dict[str, Frame]:
@@ -163,7 +213,7 @@ def groups_gold(tables: Frames, names: Mapping[str, str]) -> Frame:
             "log_partition",
             "group",
             f.lit(table.name).alias(TAG),
-            f.struct(*(name for name, _, _ in table.columns)).alias(table.name),
+            f.struct(*(name for name, _, _ in table.columns if name in _USED)).alias(table.name),
         )
         for table in _OF_GROUPS
         if table.name in given
@@ -173,7 +223,7 @@ def groups_gold(tables: Frames, names: Mapping[str, str]) -> Frame:
     present = ["group", TAG, *(table.name for table in _OF_GROUPS if table.name in given)]
     made = _function(
         lambda *columns: _group_gold(told, dict(zip(present, columns, strict=True))),
-        d.GOLD,
+        _gold,
         by_group=True,
     )
     made_of = rows.groupBy("log_partition", "group").agg(made(*present).alias("found"))
@@ -194,7 +244,7 @@ def claims_gold(tables: Frames) -> Frame:
     """Return the gold of Marshal groups; see `gold`."""
     raw = tables[d.RAW.name]
     logs = raw.where(functions().col("src") != OFFSETS_TOPIC)
-    made = _function(lambda *columns: _claims_gold(columns), d.GOLD, by_group=True)
+    made = _function(lambda *columns: _claims_gold(columns), _gold, by_group=True)
     made_of = logs.groupBy("log_partition").agg(made(*RawRecord._fields).alias("found"))
     return made_of.selectExpr("inline(found)")
 
@@ -209,8 +259,13 @@ def _claims_gold(columns: Sequence[Any]) -> Any:  # noqa: ANN401 - pyarrow's
 def _scalar(rows: Iterable[tuple[Table, Row]]) -> Any:  # noqa: ANN401 - pyarrow's
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    kind = pa.list_(pa.struct(tagged_schema(d.GOLD)))
-    return pa.scalar([tagged(*each) for each in rows], kind)
+    return pa.scalar([tagged(*each) for each in rows], _gold())
+
+
+def _gold() -> Any:  # noqa: ANN401 - pyarrow's
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    return pa.list_(pa.struct(tagged_schema(d.GOLD)))
 
 
 def _one(table: Table, tables: Frames) -> Frame:
