@@ -6,12 +6,13 @@ Never: leaves out a loss, or says anything that is not in the results or in the 
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from benchmarks.consume.goals import GOAL_HEADS, goal_row
 from benchmarks.consume.runs import Document, blocks, documents, markdown
+from benchmarks.requests.page import requests_block
 from kgroup.bench.tables import groups, heads, rows
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -38,13 +39,19 @@ _NOTES: Final = {
 }
 
 
-def page(document: Document, reasons: Mapping[str, str], scenarios: Sequence[Document] = ()) -> str:
+def page(
+    document: Document,
+    reasons: Mapping[str, str],
+    scenarios: Sequence[Document] = (),
+    more: Iterable[str] = (),
+) -> str:
     """Return the page.
 
     Args:
         document: the results.
         reasons: cell -> why it misses its goals.
         scenarios: results of `kgroup bench run`.
+        more: blocks at its end.
     """
     plan, machine = document["plan"], document["environment"]
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
@@ -61,7 +68,7 @@ def page(document: Document, reasons: Mapping[str, str], scenarios: Sequence[Doc
     for group, cells in groups(document):
         title = _TITLES.get(group, f"Reading: {group.removeprefix('read, ')}").format(**plan)
         parts += [f"## {title}", _NOTES.get(group, ""), markdown(heads(cells), rows(cells))]
-    parts += blocks(scenarios)
+    parts += [*blocks(scenarios), *more]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -69,7 +76,7 @@ def committed_page(result: Path = RESULT) -> str:
     """Return the page about results, with the reasons that are committed."""
     document = json.loads(result.read_text(encoding="utf-8"))
     reasons = tomllib.loads(REASONS.read_text(encoding="utf-8")) if REASONS.exists() else {}
-    return page(document, reasons, documents())
+    return page(document, reasons, documents(), requests_block())
 
 
 def _missed(document: Document, reasons: Mapping[str, str]) -> list[str]:

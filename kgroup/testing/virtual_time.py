@@ -151,7 +151,8 @@ def virtual_ports(dial: Dial, *, seed: int = 0) -> Ports:
 
     Args:
         dial: opens connections, such as a `tests.search.scripted.broker.ScriptedBroker`.
-        seed: same seed, same dice, in whatever order the tasks of one instant run.
+        seed: same seed, same dice, in whatever order the tasks of one instant run; of each member
+            of a group of KIP-848 another, for it makes its id from it.
     """
     return Ports(
         dial=dial,
