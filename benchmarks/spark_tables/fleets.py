@@ -5,7 +5,6 @@ are a few long runs under many names, so that writing them takes less than judgi
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -13,10 +12,9 @@ from typing import Any, Final
 
 from benchmarks.spark_source.session import Session, folder
 from kgroup.audit import audit, verdict_json
-from kgroup.journal import Entry, encode_entry
 from kgroup.spark.audit.fleet import Fleet
 from kgroup.spark.audit.judge import Law
-from tests.spark.fleet import write_whole
+from tests.spark.fleet import text_of, write_whole
 from tests.spark.sieving.planted import FAULTS, LongRun
 
 LONG: Final = 10_000
@@ -41,7 +39,7 @@ def fleet(session: Session, groups: int, runs: int) -> Iterator[Sample]:
 
         def kept() -> bool:
             Fleet(session.spark, [logs]).keep(path / "kept")
-            return (path / "kept" / "events" / "_SUCCESS").exists()
+            return (path / "kept" / "_kgroup" / "events.json").exists()
 
         def alone() -> bool:
             paths = sorted((path / "logs").glob("*.jsonl"))
@@ -68,25 +66,19 @@ def large(session: Session, size: int, runs: int) -> Iterator[Sample]:
 
 
 def _write(logs: Path, groups: int) -> tuple[int, set[str]]:
-    texts = [_text(LongRun(Random(number), LONG).go()) for number in range(_RUNS)]
+    texts = [text_of(LongRun(Random(number), LONG).go(), _STAND_IN) for number in range(_RUNS)]
     kinds = list(FAULTS.values())
     lines, broken = 0, set()
     for number in range(groups):
         name = f"g-{number:08}"
         text = texts[number % _RUNS]
         if number % 50 == 7:
-            text = _text(kinds[number // 50 % len(kinds)](Random(number), LONG).entries)
+            fault = kinds[number // 50 % len(kinds)](Random(number), LONG)
+            text = text_of(fault.entries, _STAND_IN)
             broken.add(name)
         (logs / f"{name}.jsonl").write_text(text.replace(_STAND_IN, name), encoding="ascii")
         lines += text.count("\n")
     return lines, broken
-
-
-def _text(entries: list[Entry]) -> str:
-    return "".join(
-        encode_entry(replace(each, source=each.source._replace(group=_STAND_IN))) + "\n"
-        for each in entries
-    )
 
 
 def measured(session: Session, samples: Iterator[Sample]) -> Iterator[tuple[Any, ...]]:

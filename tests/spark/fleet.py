@@ -100,9 +100,13 @@ def write_group(folder: Path, group: str, entries: Iterable[Entry]) -> None:
 def write_whole(folder: Path, group: str, entries: Iterable[Entry], more: str = "") -> Path:
     """Write entries as one file, in their order; return its path."""
     path = folder / f"{group}{more}.jsonl"
-    with path.open("w", encoding="ascii") as log:
-        log.writelines(
-            encode_entry(replace(entry, source=entry.source._replace(group=group))) + "\n"
-            for entry in entries
-        )
+    path.write_text(text_of(entries, group), encoding="ascii")
     return path
+
+
+def text_of(entries: Iterable[Entry], group: str) -> str:
+    """Return entries as lines of a group."""
+    return "".join(
+        encode_entry(replace(entry, source=entry.source._replace(group=group))) + "\n"
+        for entry in entries
+    )

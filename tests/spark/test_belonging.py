@@ -7,7 +7,7 @@ from kgroup.spark.audit.belonging import Gathered, Lines, gather
 
 
 def wrote(path: str, member: str = "m", group: str | None = "g", **more: Any) -> Lines:
-    given = {"entries": 5, "own": 5, "first": ((0, 0), 1000.0, 10.0), "first_at": 10.0}
+    given = {"entries": 5, "own": 5, "first": (0, 1000.0, 10.0), "first_at": 10.0}
     source = (more.pop("host", "h"), "1", member)
     return Lines(path=path, source=source, group=group, **{**given, "last_at": 20.0, **more})
 
@@ -75,7 +75,7 @@ def test_a_member_in_two_files_and_a_file_of_two_machines_must_be_judged() -> No
 def test_machines_are_tied_at_the_first_line_of_each() -> None:
     late: dict[str, Any] = {
         "host": "k",
-        "first": ((0, 0), 1002.0, 700.0),
+        "first": (0, 1002.0, 700.0),
         "first_at": 700.0,
         "last_at": 730.0,
     }

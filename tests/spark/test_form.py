@@ -1,6 +1,5 @@
 """What the sieve of an audit takes for a line of the writer: never one that cannot be read."""
 
-import re
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -16,15 +15,20 @@ from kgroup.journal import (
     decode_entry,
     encode_entry,
 )
-from kgroup.spark.audit.form import FORM
+from kgroup.spark.audit.sieve import Pass
 from tests.journal.test_codec import EVENTS
 
 SOURCE = Source(host="h/1", process="7-a", member="m1", group="g")
-FITS = re.compile(FORM)
-
-
 KNOWN: list[Any] = [event for event in EVENTS if not isinstance(event, UnknownEvent)]
 FIRST = KNOWN[0]
+
+
+def fits(text: str) -> bool:
+    """Tell whether the sieve reads a line, and does not leave it to the judge."""
+    sieve = Pass("a.jsonl")
+    sieve.take([text])
+    (lines,) = sieve.end().lines
+    return lines.source is not None
 
 
 def line(event: Event, source: Source = SOURCE) -> str:
@@ -33,8 +37,8 @@ def line(event: Event, source: Source = SOURCE) -> str:
 
 @pytest.mark.parametrize("event", KNOWN, ids=repr)
 def test_a_line_of_the_writer_fits(event: Event) -> None:
-    assert FITS.match(line(event))
-    assert FITS.match(line(event, replace_group(None)))
+    assert fits(line(event))
+    assert fits(line(event, replace_group(None)))
 
 
 def replace_group(group: str | None) -> Source:
@@ -61,7 +65,7 @@ def replace_group(group: str | None) -> Source:
     ],
 )
 def test_what_can_be_read_in_two_ways_does_not_fit(text: str) -> None:
-    assert FITS.match(text) is None
+    assert not fits(text)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -74,7 +78,7 @@ def test_a_damaged_line_that_fits_can_be_read(seed: int) -> None:
         text = random.choice(lines)
         at = random.randrange(len(text))
         text = text[:at] + random.choice(letters) + text[at + random.randint(0, 1) :]
-        if FITS.match(text):
+        if fits(text):
             fitted += 1
             assert not isinstance(decode_entry(text).event, UnknownEvent)
     assert fitted
@@ -82,5 +86,5 @@ def test_a_damaged_line_that_fits_can_be_read(seed: int) -> None:
 
 def test_a_name_that_no_request_has_does_not_fit() -> None:
     sent = next(event for event in KNOWN if isinstance(event, RequestSent))
-    assert FITS.match(line(sent).replace(sent.api.name, "NO_SUCH_API")) is None
-    assert FITS.match(line(replace(sent, correlation_id=8)))
+    assert not fits(line(sent).replace(sent.api.name, "NO_SUCH_API"))
+    assert fits(line(replace(sent, correlation_id=8)))

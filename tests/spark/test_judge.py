@@ -8,7 +8,7 @@ from kgroup.audit import Truth, audit, merge_logs
 from kgroup.audit.oracles import at_least_once
 from kgroup.journal import FaultStep, Phase, UnknownEvent, encode_entry
 from kgroup.spark.audit.judge import Law, Reading, judged
-from kgroup.spark.audit.telling import told
+from kgroup.spark.audit.sieve import TellKind, told
 from kgroup.types import TopicPartition
 from tests.audit.histories import History, good_history, tp
 from tests.spark.fleet import PlainRun, write_group
@@ -52,7 +52,6 @@ def test_a_line_says_whose_it_is_or_is_none() -> None:
     assert history.entries[0].event.phase is Phase.BEGIN
     later = history.member("a").write(UnknownEvent("later"))
     said = [told(encode_entry(entry).encode()) for entry in (*history.entries[:2], later)]
-    assert [each["kind"] for each in said] == ["fault", "stored", "own"]
-    assert {each["group"] for each in said} == {"g"}
-    assert told(b'{"timestamp":1,"name":"startup_complete"}') == {"kind": "own", "group": None}
-    assert told(b"\xff") == {"kind": None, "group": None}
+    assert said == [(TellKind.FAULT, "g"), (TellKind.STORED, "g"), (TellKind.OWN, "g")]
+    assert told(b'{"timestamp":1,"name":"startup_complete"}') == (TellKind.OWN, None)
+    assert told(b"\xff") == (None, None)

@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from kgroup.errors import ConfigError
 from kgroup.spark.audit.fleet import Fleet
 from kgroup.spark.audit.judge import Law
-from kgroup.spark.audit.logs import Kept, Log, list_logs, open_logs
+from kgroup.spark.audit.logs import EVENTS, SIFTED, VERSION, Kept, list_kept, open_logs
 from tests.audit.test_verifiable import RECORDED
 from tests.spark.fleet import PlainRun, write_group, write_whole
 from tests.spark.sieving.against import differences
@@ -56,19 +57,20 @@ def test_the_events_that_were_kept_have_the_verdict_of_the_logs(spark: Any, tmp_
 
 
 def kept(folder: Path) -> Path:
-    """Write a folder of events with one part of three rows."""
+    """Write a folder of events with one part of three rows, of one log; return the part."""
     from pyarrow import parquet, table  # noqa: PLC0415 - an extra
 
-    (folder / "events").mkdir(parents=True)
-    part = folder / "events" / "part-0.parquet"
-    parquet.write_table(table({"path": ["a", "a", "a"]}), part)
-    list_logs(Kept(folder, (Log("a", "a.jsonl", part.name),)))
+    for name, rows in ((SIFTED, 1), (EVENTS, 3)):
+        (folder / name).mkdir(parents=True)
+        part = folder / name / "part-0.parquet"
+        parquet.write_table(table({"name": ["a"] * rows}), part)
+    list_kept(folder)
     return part
 
 
-def newer(part: Path) -> None:
+def versioned(version: int, part: Path) -> None:
     path = part.parent.parent / "_kgroup" / "events.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 2}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
 
 
 def unlisted(part: Path) -> None:
@@ -79,18 +81,26 @@ def shortened(part: Path) -> None:
     part.write_bytes(part.read_bytes()[:-9])
 
 
+def forgotten(part: Path) -> None:
+    (part.parent.parent / SIFTED / part.name).unlink()
+
+
 DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "newer": (newer, "events of version 1, not of 2: a newer kgroup"),
+    "newer": (partial(versioned, VERSION + 1), "events of version 2, not of 3: a newer kgroup"),
+    "older": (partial(versioned, VERSION - 1), "version 2, not of 1: --keep writes them anew"),
     "half written": (unlisted, "written to its end"),
     "a part is missing": (Path.unlink, "3 events, not 0"),
+    "what was found is missing": (forgotten, "1 logs, not 0"),
     "a part is cut": (shortened, "part-0"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_folder_that_is_not_whole_or_too_new_is_named(damage: str, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_whole_or_of_another_version_is_named(
+    damage: str, tmp_path: Path
+) -> None:
     part = kept(tmp_path / "kept")
-    assert open_logs([tmp_path / "kept"]).some
+    assert open_logs([tmp_path / "kept"]) == Kept(tmp_path / "kept")
     change, told = DAMAGES[damage]
     change(part)
     with pytest.raises(ConfigError, match=told) as caught:

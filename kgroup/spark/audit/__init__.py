@@ -2,8 +2,9 @@
 
 - `form`: A line of an event log exactly as the writer makes it, as a pattern
 - `belonging`: Which files are whose, and what they alone say against a group
-- `sieve`: Groups that are plainly well, found by SQL, with their numbers
-- `telling`: Whose a line is that the sieve cannot read: told on a worker, line by line
+- `passing`: Whether a group passes the sieve, from its claims alone, and with which numbers
+- `sieve`: One event log in one pass: whose its lines are, and what became of each claim
+- `sifting`: Logs through the sieve, on a worker: one after the other, each read once
 - `logs`: Where a fleet's events are read from: event logs, or the Parquet that was made of them
 - `judge`: The judge of one group, on a worker
 - `large`: A group too large for one worker, judged in shares of its partitions

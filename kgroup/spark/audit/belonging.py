@@ -14,8 +14,6 @@ from kgroup.values import dataclass
 
 GroupKey: TypeAlias = tuple[str, str | None]
 """A run, "" when all logs are one, and a group in it; None for members without one."""
-Place: TypeAlias = tuple[int, int]
-"""Where a line stands in its file: the block, and a number in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,14 +21,14 @@ class Lines:
     """The lines of one source in one file, or of one group that the sieve cannot read there.
 
     Args:
-        path: the file, as Spark calls it.
+        path: the file.
         source: host, process and member; None for lines that the sieve cannot read.
         group: their group, None without one.
         entries: how many.
         own: of these, by members; not by who makes faults or watches the coordinator.
         faults: of these, faults.
         stored: of these, what the coordinator stored.
-        first: place of the first, its wall clock and its machine's clock.
+        first: number of the first line in its file, its wall clock and its machine's clock.
         first_at: its machine's clock.
         last_at: the last one's.
         why: what is not plain about them, None for nothing.
@@ -43,7 +41,7 @@ class Lines:
     own: int = 0
     faults: int = 0
     stored: int = 0
-    first: tuple[Place, float, float] = ((0, 0), 0.0, 0.0)
+    first: tuple[int, float, float] = (0, 0.0, 0.0)
     first_at: float = 0.0
     last_at: float = 0.0
     why: str | None = None

@@ -16,11 +16,12 @@ from kgroup.audit import verdict_json
 from kgroup.audit.verdict import PartitionVerdict, Verdict
 from kgroup.errors import ConfigError
 from kgroup.spark.audit.belonging import Gathered, gather
-from kgroup.spark.audit.judge import Law, judge
+from kgroup.spark.audit.judge import Bounds, Law, judge, of_topics
 from kgroup.spark.audit.large import LARGE, LargeGroup, judge_in_shares, too_large
-from kgroup.spark.audit.logs import LOG, Files, keep, open_logs
-from kgroup.spark.audit.sieve import partitions, sources
-from kgroup.spark.table import arrow_function
+from kgroup.spark.audit.logs import LOG, Files, Frame, Log, keep, open_logs
+from kgroup.spark.audit.passing import passes
+from kgroup.spark.audit.sifting import claims_of, lines_of
+from kgroup.spark.table import arrow_function, functions
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
@@ -113,44 +114,40 @@ class Fleet:
         """Write the events as a folder of Parquet, and judge these from now on.
 
         Raises:
-            ArgumentError: Spark does not see a file.
             ConfigError: the events are those of a folder already.
         """
         if not isinstance(self._logs, Files):
             raise ConfigError("keep", str(folder), "event logs to write; these are such a folder")
+        count = len(self._logs.paths)
         self._logs = keep(self._spark, self._logs, folder)
-        self._say(f"{len(self._logs.logs):,} logs are kept in {folder}")
+        self._say(f"{count:,} logs are kept in {folder}")
 
     def verdict(self, law: Law) -> FleetVerdict:
         """Judge all groups.
 
         Raises:
-            ArgumentError: Spark does not see a file.
             OSError: a file cannot be read.
         """
-        if not self._logs.some:
-            return FleetVerdict(empty=self._logs.empty)
-        lines = self._logs.lines(self._spark)
-        if not self._logs.kept:
-            lines.persist()
+        sifted = self._logs.sifted(self._spark).persist()
         try:
-            groups = self._gathered(lines)
-            passed = {} if law.at_least_once else _sieved(lines, groups, law)
+            rows = sifted.select("name", "part", "cut", "lines", "sources").collect()
+            self._say(f"{len(rows):,} files are read")
+            self._named = {row["name"]: Log(row["name"], row["part"], row["cut"]) for row in rows}
+            groups = self._gathered(rows)
+            passed = {} if law.at_least_once else _sieved(sifted, groups, law)
         finally:
-            lines.unpersist()
+            sifted.unpersist()
         rest = [number for number in range(len(groups)) if number not in passed]
         self._say(f"{len(groups):,} groups, {len(rest):,} of them to be judged entry by entry")
         found = {**passed, **self._judged({number: groups[number] for number in rest}, law)}
         return FleetVerdict(
             groups=tuple(self._group(each, found[n], n in passed) for n, each in enumerate(groups)),
-            empty=self._logs.empty,
+            empty=tuple(sorted((row["name"] for row in rows if not row["lines"]), key=Path)),
         )
 
-    def _gathered(self, lines: Any) -> list[Gathered]:  # noqa: ANN401 - pyspark's
-        found = sources(lines)
-        self._named = self._logs.named({each.path for each in found})
-        self._say(f"{len(self._named):,} files are read")
-        names = {path: Path(log.name) for path, log in self._named.items()}
+    def _gathered(self, rows: Iterable[Any]) -> list[Gathered]:
+        found = [each for row in rows for each in lines_of(row["name"], row["sources"])]
+        names = {name: Path(name) for name in self._named}
         runs = {each: str(name.parent) if self._each_folder else "" for each, name in names.items()}
         return gather(found, names, runs)
 
@@ -192,41 +189,76 @@ class Fleet:
         return GroupVerdict(run=run, group=group, why=why, files=files, verdict=verdict)
 
 
-def _sieved(lines: Any, groups: Sequence[Gathered], law: Law) -> dict[int, Json]:  # noqa: ANN401
-    """Return the verdicts on groups that are plain."""
-    plain = [(number, each) for number, each in enumerate(groups) if each.why is None]
-    if not plain:
+def _sieved(sifted: Frame, groups: Sequence[Gathered], law: Law) -> dict[int, Json]:
+    """Return the verdicts on groups that pass the sieve."""
+    f = functions()
+    places = [
+        (path, each.key[1] or "", number, each.shifts[path])
+        for number, each in enumerate(groups)
+        if each.why is None
+        for path in each.paths
+    ]
+    if not places:
         return {}
-    rows: dict[int, list[Any]] = {}
-    for row in partitions(lines, plain, law.bounds).collect():
-        rows.setdefault(row["gid"], []).append(row)
+    form = "name string, whose string, number bigint, shift double"
+    where = sifted.sparkSession.createDataFrame(places, form)
+    claims = sifted.select("name", f.explode("groups").alias("one")).select("name", "one.*")
+    found = (
+        claims.join(f.broadcast(where), ["name", "whose"])
+        .groupBy("number")
+        .agg(arrow_function(_passes, "string", by_group=True)("shift", "claims").alias("rows"))
+        .where("rows is not null")
+        .collect()
+    )
+    read = {number: [_partition(*row) for row in json.loads(rows)] for number, rows in found}
     return {
-        number: verdict_json(_verdict(groups[number], those, law))
-        for number, those in rows.items()
-        if not any(row["wrong"] for row in those) and any(row["records"] for row in those)
+        number: verdict_json(_verdict(groups[number], rows, law))
+        for number, rows in read.items()
+        if _is_whole(rows, law.bounds or {})
     }
 
 
-def _verdict(gathered: Gathered, rows: Iterable[Any], law: Law) -> Verdict:
+def _is_whole(rows: Iterable[PartitionVerdict], bounds: Bounds) -> bool:
+    """Tell whether all partitions of the topics that a group read were read to their ends."""
+    ends = {row.tp: row.end for row in rows}
+    asked = of_topics(bounds, (tp.topic for tp in ends))
+    return all(ends.get(tp) == end for tp, (_, end) in asked.items())
+
+
+def _verdict(gathered: Gathered, rows: Sequence[PartitionVerdict], law: Law) -> Verdict:
     first, last = gathered.span
-    numbers = [
-        PartitionVerdict(
-            tp=TopicPartition(row["topic"], row["partition"]),
-            start=row["start"],
-            end=row["held"],
-            committed=row["committed"],
-            records=row["records"],
-            periods=row["periods"],
-            silence=row["silence"],
-        )
-        for row in rows
-        if row["start"] is not None
-    ]
-    asked = {row.tp.topic for row in numbers} & {tp.topic for tp in law.bounds or ()}
     return Verdict(
-        partitions=tuple(sorted(numbers, key=lambda row: row.tp)),
+        partitions=tuple(sorted(rows, key=lambda row: row.tp)),
         entries=gathered.entries,
         members=gathered.members,
         seconds=last - first,
-        broker_asked=bool(asked),
+        broker_asked=bool(of_topics(law.bounds or {}, (row.tp.topic for row in rows))),
+    )
+
+
+# -- as Spark calls it -----------------------------------------------------------------------------
+
+
+def _passes(shifts: Any, claims: Any) -> str | None:  # noqa: ANN401 - pyarrow's
+    """Return the numbers of a group's partitions as JSON, None when it does not pass."""
+    both = zip(shifts.to_pylist(), map(claims_of, claims.to_pylist()), strict=True)
+    rows = passes(both)
+    return None if rows is None else json.dumps([_row(row) for row in rows])
+
+
+def _row(row: PartitionVerdict) -> list[Any]:
+    numbers = (row.start, row.end, row.committed, row.records, row.periods, row.silence)
+    return [row.tp.topic, row.tp.partition, *numbers]
+
+
+def _partition(topic: str, number: int, *numbers: Any) -> PartitionVerdict:  # noqa: ANN401
+    start, end, committed, records, periods, silence = numbers
+    return PartitionVerdict(
+        tp=TopicPartition(topic, number),
+        start=start,
+        end=end,
+        committed=committed,
+        records=records,
+        periods=periods,
+        silence=silence,
     )

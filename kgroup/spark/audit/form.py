@@ -2,33 +2,36 @@
 
 Decides: which lines the sieve may read: those the journal's own writer could have written, with
 nothing that a reader could take in two ways. A line that fits can be decoded; one that does not may
-be good all the same, and is left to the judge.
-Never: reads a line; `re` and Java's patterns understand the pattern in the same way.
+be good all the same, and is left to the judge. The pattern comes in three pieces: who wrote the
+line, when, and what, since most lines begin as an earlier one did.
+Never: reads a line.
 Source: the vocabulary, `kgroup.journal.events`; the written form is that of `kgroup.journal.codec`.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, fields
 from enum import Enum
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from kgroup.codes import ApiKey
 from kgroup.journal.codec import VERSION
-from kgroup.journal.events import EVENT_CLASSES, Event, RoundMember
+from kgroup.journal.events import (
+    EVENT_CLASSES,
+    CommitStep,
+    Delivered,
+    Event,
+    OffsetRead,
+    OwnershipStep,
+    PositionMoved,
+    RoundMember,
+    StateChanged,
+)
 from kgroup.types import Claim, TopicPartition
 
-COLUMNS: Final = (
-    "host string, process string, member string, group string, seq bigint, at double, "
-    "wall double, event string, kind string, phase string, cause string, claim array<string>, "
-    "claims array<array<string>>, `offset` bigint, move string, `first` bigint, `last` bigint, "
-    "count bigint, stage string"
-)
-"""What the sieve looks at, as Spark's `from_json` reads it."""
-
-# Runs of what needs no escape are one step each: Java's matcher would recurse at each character.
+# Possessive: a piece that fits in one way is not tried in others.
 _RUN: Final = r"[ !#-\[\]-~]*+"
 _ESCAPE: Final = r'\\(?:["\\/bfnrt]|u(?!d[89a-f])[0-9a-f]{4})'
 _TEXT: Final = f'"{_RUN}(?:{_ESCAPE}{_RUN})*+"'
@@ -70,23 +73,44 @@ def _value(hint: object) -> str:
     return _PLAIN[hint]
 
 
-def _field(field: Field[Any], hint: object) -> str:
+_READ: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        StateChanged.KIND: ("cause",),
+        OffsetRead.KIND: ("claim", "offset"),
+        PositionMoved.KIND: ("claim", "offset", "move"),
+        OwnershipStep.KIND: ("kind", "phase", "claims"),
+        Delivered.KIND: ("claim", "first", "last", "count"),
+        CommitStep.KIND: ("stage", "claim", "offset"),
+    }
+)
+"""Fields that the sieve looks at, in the order in which they are written."""
+
+
+def _field(field: Field[Any], hint: object, *, read: bool) -> str:
     absent = field.default is not MISSING
     if isinstance(hint, UnionType):
         (hint,) = (arm for arm in get_args(hint) if arm is not NoneType)
         absent = True
-    said = f',"{field.name}":{_value(hint)}'
+    value = f"({_value(hint)})" if read else _value(hint)
+    said = f',"{field.name}":{value}'
     return f"(?:{said})?" if absent else said
 
 
 def _event(event: type[Event]) -> str:
-    hints = get_type_hints(event)
-    return f'"{event.KIND}"' + "".join(_field(each, hints[each.name]) for each in fields(event))
+    hints, read = get_type_hints(event), _READ.get(event.KIND, ())
+    told = (_field(each, hints[each.name], read=each.name in read) for each in fields(event))
+    return "".join(told) + r"\}"
 
 
-FORM: Final = (
-    rf'\A\{{"v":{VERSION},"host":{_TEXT},"process":{_TEXT},"member":{_TEXT}'
-    rf'(?:,"group":(?!""){_TEXT})?,"seq":{_WHOLE},"at":{_NUMBER},"wall":{_NUMBER}'
-    rf',"event":(?:{"|".join(map(_event, EVENT_CLASSES))})\}}(?![\s\S])'
+HEAD: Final = re.compile(
+    rf'\{{"v":{VERSION},"host":{_TEXT},"process":{_TEXT},"member":{_TEXT}(?:,"group":(?!""){_TEXT})?'
 )
-"""Fits a line without its end."""
+"""Who wrote a line: all before `BREAK`."""
+BREAK: Final = ',"seq":'
+"""Parts a line: it cannot stand in a text, for there a quote is escaped."""
+STAMP: Final = re.compile(rf'({_WHOLE}),"at":({_NUMBER}),"wall":({_NUMBER}),"event":"([a-z_]++)"')
+"""Number, both clocks and kind: what follows `BREAK`."""
+EVENTS: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
+    {event.KIND: re.compile(_event(event)) for event in EVENT_CLASSES}
+)
+"""Kind -> the rest of the line without its end; groups are the fields that the sieve looks at."""

@@ -36,7 +36,7 @@ GROUPS: Final = Table(
     (
         *_KEY,
         Column("clean", Kind.FLAG, "whether nothing is wrong"),
-        Column("why", Kind.TEXT, "why it was judged line by line; null when SQL let it pass"),
+        Column("why", Kind.TEXT, "why it was judged line by line; null when it passed the sieve"),
         Column("files", Kind.TEXTS, "the logs that hold it"),
         Column("entries", Kind.LONG, "lines"),
         Column("members", Kind.LONG, "lives of members"),

@@ -31,7 +31,7 @@ from typing import Any
 
 from kgroup.audit import audit
 from kgroup.journal import decode_entry
-from kgroup.spark.audit import belonging, form, sieve
+from kgroup.spark.audit import belonging, form, passing, sieve
 from kgroup.spark.audit.fleet import Fleet, FleetVerdict
 from kgroup.spark.audit.judge import Law
 from kgroup.spark.table import open_session
@@ -99,7 +99,7 @@ def _note(ledger: Path, found: Found) -> None:
 
 def _sieve() -> str:
     """Return what tells this sieve from others."""
-    files = (belonging.__file__, form.__file__, sieve.__file__)
+    files = (str(each.__file__) for each in (belonging, form, passing, sieve))
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:12]
 
 
