@@ -32,8 +32,8 @@ EVENTS: Final = "events"
 SIFTED: Final = "sifted"
 _LIST: Final = Path("_kgroup", "events.json")
 _BATCH: Final = 8_192
-_AT_ONCE: Final = 16
-"""Tasks for each core, at most: logs are of different sizes."""
+_AT_ONCE: Final = 4
+"""Tasks for each core, at most: logs are of different sizes, and a task has its cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,8 @@ class Files:
 
     def sifted(self, spark: Any, into: Path | None = None) -> Frame:  # noqa: ANN401 - pyspark's
         """Return what the sieve finds in each log; with a folder, lines are written there."""
-        large = sorted(self.paths, key=lambda path: path.stat().st_size, reverse=True)
-        tasks = min(len(large), spark.sparkContext.defaultParallelism * _AT_ONCE)
-        names = spark.createDataFrame([(str(path),) for path in large], "name string")
+        tasks = min(len(self.paths), spark.sparkContext.defaultParallelism * _AT_ONCE)
+        names = spark.createDataFrame([(str(path),) for path in self.paths], "name string")
         found = arrow_function(partial(sift, into), f"struct<{ROW}>").asNondeterministic()
         rows = names.repartition(tasks).select("name", found("name").alias("row"))
         return rows.select("name", "row.*")
