@@ -21,9 +21,13 @@ pytestmark = pytest.mark.spark
 
 
 def test_the_group_that_the_other_workers_would_wait_for_is_too_large() -> None:
-    assert too_large({1: 500, 2: 100, 3: 100}, 2, 100) == [1]
-    assert too_large({1: 500, 2: 500, 3: 500}, 2, 100) == []
-    assert too_large({1: 500}, 2, 501) == []
+    assert too_large({1: 500, 2: 100, 3: 100}, 3, 100) == [1]
+    assert too_large({1: 500, 2: 500, 3: 500}, 3, 100) == []
+    assert too_large({1: 500}, 3, 501) == []
+
+
+def test_two_workers_judge_no_group_in_shares() -> None:
+    assert too_large({1: 500}, 2, 100) == []
     assert too_large({1: 500}, 1, 100) == []
 
 
@@ -33,7 +37,7 @@ def test_a_large_group_has_the_verdict_of_the_whole(spark: Any, tmp_path: Path) 
     ends = {tp(0): 90_000}
     bounds = {tp(0): (0, 90_000)}
     law = Law(at_least_once=True, bounds=bounds)
-    fleet = Fleet(spark, [tmp_path / "*.jsonl"], large=100, say=said.append)
+    fleet = Fleet(spark, [tmp_path / "*.jsonl"], large=100, cores=3, say=said.append)
     (split,) = fleet.verdict(law).groups
     assert "group large is judged in 2 shares" in said
     whole = audit([tmp_path / "*.jsonl"], Truth(bounds=bounds), oracles=at_least_once(ends=ends))
@@ -45,4 +49,4 @@ def test_a_group_whose_clock_goes_back_is_judged_as_a_whole(spark: Any, tmp_path
     path = write_whole(tmp_path, "back", FAULTS["lost"](Random(7), 300).entries)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:9], lines[10], lines[9], *lines[11:]]))
-    assert list(differences(Fleet(spark, [path], large=100).verdict(Law()))) == []
+    assert list(differences(Fleet(spark, [path], large=100, cores=3).verdict(Law()))) == []

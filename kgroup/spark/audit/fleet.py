@@ -87,6 +87,7 @@ class Fleet:
         logs: paths and patterns, as `kgroup.audit.audit` takes them; or a folder that `keep` wrote.
         each_folder: whether each folder is a run of its own; else all logs are one.
         large: a group with fewer lines is never judged in shares.
+        cores: how many workers there are, None for as many as Spark says.
         say: takes a line about how far it is.
 
     Raises:
@@ -101,13 +102,14 @@ class Fleet:
         *,
         each_folder: bool = False,
         large: int = LARGE,
+        cores: int | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._spark = spark
         self._say = say
         self._each_folder = each_folder
         self._large = large
-        self._cores = int(spark.sparkContext.defaultParallelism)
+        self._cores = cores or int(spark.sparkContext.defaultParallelism)
         self._logs = open_logs(logs)
 
     def keep(self, folder: Path) -> None:
@@ -128,10 +130,12 @@ class Fleet:
         Raises:
             OSError: a file cannot be read.
         """
-        sifted = self._logs.sifted(self._spark).persist()
+        sifted = self._logs.sifted(self._spark)
+        if isinstance(self._logs, Files):
+            sifted.persist()
         try:
             rows = sifted.select("name", "part", "cut", "lines", "sources").collect()
-            self._say(f"{len(rows):,} files are read")
+            self._say(f"{sum(row['lines'] > 0 for row in rows):,} files are read")
             self._named = {row["name"]: Log(row["name"], row["part"], row["cut"]) for row in rows}
             groups = self._gathered(rows)
             passed = {} if law.at_least_once else _sieved(sifted, groups, law)
@@ -153,11 +157,11 @@ class Fleet:
 
     def _judged(self, groups: Mapping[int, Gathered], law: Law) -> dict[int, Json]:
         lines = {number: each.entries for number, each in groups.items()}
-        found = {}
+        found, shares = {}, self._cores - 1
         for number in too_large(lines, self._cores, self._large):
-            self._say(f"group {groups[number].key[1]} is judged in {self._cores} shares")
+            self._say(f"group {groups[number].key[1]} is judged in {shares} shares")
             logs = tuple(self._named[path] for path in groups[number].paths)
-            group = LargeGroup(name=groups[number].key[1], logs=logs, shares=self._cores)
+            group = LargeGroup(name=groups[number].key[1], logs=logs, shares=shares)
             verdict = judge_in_shares(self._spark, self._logs, group, law)
             if verdict is not None:
                 found[number] = json.loads(json.dumps(verdict_json(verdict)))

@@ -1,8 +1,8 @@
 """A group too large for one worker, judged in shares of its partitions.
 
 Decides: which groups are: those that the other workers would wait for. One task sees what is not
-about one partition, and one for each core a share of the partitions; each reads the logs for
-itself, and skips the lines of other partitions unread.
+about one partition, and one for each further core a share of the partitions; each reads the logs
+for itself, and skips the lines of other partitions unread.
 Never: judges a group in shares whose entries do not come in order of time.
 """
 
@@ -22,6 +22,8 @@ from kgroup.values import dataclass
 
 LARGE: Final = 1_000_000
 """Lines; a group with fewer is not worth reading twice."""
+_LEAST: Final = 3
+"""Cores: one task sees nearly all lines, so with one share beside it nothing is won."""
 _ACROSS: Final = -1
 """Stands for a share in the task that sees what is not about one partition."""
 
@@ -49,10 +51,10 @@ def too_large(lines: Mapping[int, int], cores: int, large: int) -> list[int]:
         cores: how many workers there are.
         large: a group with fewer lines is not.
     """
+    if cores < _LEAST:
+        return []
     fair = sum(lines.values()) / cores
-    return [
-        number for number, count in lines.items() if cores > 1 and count >= large and count > fair
-    ]
+    return [number for number, count in lines.items() if count >= large and count > fair]
 
 
 def judge_in_shares(spark: Any, logs: Logs, group: LargeGroup, law: Law) -> Verdict | None:  # noqa: ANN401
