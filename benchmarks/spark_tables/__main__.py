@@ -164,7 +164,9 @@ def _large(session: Session, options: argparse.Namespace) -> list[Case]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark_tables", description=__doc__)
-    parser.add_argument("only", nargs="*", help="decode, day, fleet, large, tail, alarms")
+    parser.add_argument(
+        "only", nargs="*", help="decode, day, fleet, large, tail, alarms; all by default"
+    )
     parser.add_argument("--records", type=int, default=3_000_000, help="commits to decode")
     parser.add_argument("--day", type=int, default=2_000_000, help="commits of a day")
     parser.add_argument("--rebalances", type=int, default=5_000, help="of that day")

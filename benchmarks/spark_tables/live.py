@@ -36,6 +36,7 @@ from tests.spark.coordinator import T0
 _PARTITIONS: Final = 100
 """That one commit is about; each is a record."""
 _TRIGGER: Final = 2.0
+_GOLD: Final = 30.0
 _KEYS: Final = 1000
 _BATCH: Final = 10_000
 
@@ -64,7 +65,7 @@ def tail(session: Session, path: Path, rate: int, seconds: float) -> dict[str, A
     with RealKafka.start() as kafka:
         create_topic(kafka.bootstrap, "orders", _PARTITIONS)
         job, brokers = (
-            Job(session.spark, Store(session.spark, path), _hush),
+            Job(session.spark, Store(session.spark, path), _hush, gold_every=_GOLD),
             _Asked(kafka.bootstrap),
         )
         options = {"kafka.bootstrap.servers": kafka.bootstrap}
@@ -81,6 +82,7 @@ def tail(session: Session, path: Path, rate: int, seconds: float) -> dict[str, A
             stop()
         while _follow(job, brokers, options, done):
             pass
+        job.settle()
     return _latencies(path, {b: at for b, at in done.items() if b > warm}, sum(committed))
 
 

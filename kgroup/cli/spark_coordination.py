@@ -56,6 +56,7 @@ class Asked:
         from_: folder with the records that another run has kept, None to ask brokers.
         stream: whether it goes on.
         trigger: seconds between two looks at the logs.
+        gold_every: seconds from gold to gold.
         alarms: whether alarms are told meanwhile.
         stuck_after: seconds for which a group may be behind and commit nothing further.
         conf: settings of Spark, `NAME=VALUE`.
@@ -79,6 +80,10 @@ class Asked:
     trigger: Annotated[
         float, typer.Option(min=0.1, help="Seconds between two looks at the logs.")
     ] = 2.0
+    gold_every: Annotated[
+        float,
+        typer.Option(min=0, help="With --stream: seconds at least until gold is made anew."),
+    ] = 30.0
     alarms: Annotated[
         bool,
         typer.Option(
@@ -130,7 +135,9 @@ def made(asked: Asked, log: Log, common: Common) -> dict[str, Any]:
             stack.callback(spark.stop)
         store = Store(spark, asked.out)
         topic = log.topic(common)
-        job = Job(spark, store, _say, watched=topic if asked.alarms else None)
+        watched = topic if asked.alarms else None
+        gold_every = asked.gold_every if asked.stream else None
+        job = Job(spark, store, _say, watched=watched, gold_every=gold_every)
         if asked.from_ is not None:
             job.copy(asked.from_)
         else:
@@ -156,6 +163,7 @@ def _read(job: Job, asked: Asked, log: Log, common: Common) -> None:
             plan = job.step(brokers, options)
             if plan is None or not plan.more:
                 time.sleep(max(began + asked.trigger - time.monotonic(), 0))
+    job.settle()
 
 
 class _Asked:

@@ -16,6 +16,7 @@
 - `report`: What happened to one group in a span of time
 - `page`: A report as one page of HTML that needs nothing besides itself
 - `watching`: What is told of groups while their logs are read
+- `gilding`: When gold is made, and of what
 - `alarms`: Live alarms, a streaming query over the tables
 - `job`: `kgroup spark coordination`: batch by batch from the logs to the tables
 

@@ -2,15 +2,15 @@
 
 Decides: the order in which a batch is written; that ends are kept of topics that grew, or whose
 groups changed, for these groups are made anew: a group has the same gold in one batch or in many.
-Gold is made once nothing more waits to be read.
+Gold is made once nothing more waits to be read; beside the batches, if they are to go on meanwhile.
 Never: judges a record; stops for one that cannot be read.
 """
 
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +18,9 @@ from kgroup.errors import ArgumentError, ConfigError, UnauthorizedError
 from kgroup.spark.coordination import declared as d
 from kgroup.spark.coordination import tables as t
 from kgroup.spark.coordination.asking import Brokers, RightError
+from kgroup.spark.coordination.gilding import CLAIMS, OFFSETS, Gilding
 from kgroup.spark.coordination.planned import after, planned
-from kgroup.spark.coordination.schema import TAG, Row, Table
+from kgroup.spark.coordination.schema import Row, Table
 from kgroup.spark.coordination.silver import NEW_TARGETS, OFFSETS_TOPIC
 from kgroup.spark.coordination.store import Plan, Progress, Store
 from kgroup.spark.table import functions
@@ -32,8 +33,6 @@ RECORDS: Final = 1_000_000
 """Records of one batch, at most."""
 _FILE: Final = 500_000
 """Rows of one file, about."""
-_SMALL: Final = 100_000
-"""So few rows are written by this process: each job of Spark's costs as much as many of them."""
 
 _UNAUTHORIZED: Final = UnauthorizedError.__name__
 """In what Spark says of a task: that is another process, and its error comes as text."""
@@ -42,8 +41,6 @@ _LOOKS_EVERY: Final = 10.0
 _ALL: Final = 2**31 - 1
 """More batches than there are; of a folder that says nothing of any."""
 _BROKERS: Final = "brokers"
-_OFFSETS: Final = "offsets"
-_CLAIMS: Final = "claims"
 
 
 @dataclass(slots=True)
@@ -75,7 +72,7 @@ class Known:
 
     def parts(self, topic: str) -> set[str]:
         """Return the log partitions of groups that committed for a topic."""
-        return {f"{_OFFSETS}-{number}" for number in self.topics.get(topic, ())}
+        return {f"{OFFSETS}-{number}" for number in self.topics.get(topic, ())}
 
     def read_by(self, parts: set[str]) -> set[str]:
         """Return the topics that groups of some log partitions committed for."""
@@ -102,6 +99,8 @@ class Job:
         say: takes a line about how far it is.
         clock: seconds since the epoch.
         watched: topic of claims, when alarms are to be told; None for none.
+        gold_every: seconds from gold to gold, which is made beside the batches then; `settle` ends
+            it. None to make it with each batch.
     """
 
     def __init__(
@@ -111,6 +110,7 @@ class Job:
         say: Say = print,
         clock: Callable[[], float] = time.time,
         watched: str | None = None,
+        gold_every: float | None = None,
     ) -> None:
         self._spark = spark
         self._store = store
@@ -119,6 +119,7 @@ class Job:
         self._learned: Known | None = None
         self._watched = watched
         self._looked_at = -math.inf
+        self._gold = Gilding(store, clock, gold_every)
 
     def step(
         self, brokers: Brokers, options: Mapping[str, str], limit: int = RECORDS
@@ -151,7 +152,9 @@ class Job:
             plan = planned(progress, brokers.logs(), limit=limit, now=now)
             if not plan.ranges:
                 sample = brokers.ends(known.topics)
-                if not self._grown(sample) and not progress.stale and not self._looks():
+                if not self._grown(sample) and not self._looks():
+                    if progress.stale:
+                        self._store.put(self._gilded(progress))
                     return None
             self._store.put(plan)
         changed = _parts(plan)
@@ -172,6 +175,13 @@ class Job:
             self._append(d.LOOKS, [*sample, *claims], plan.batch)  # the last of a batch
         self._finish(progress, plan, changed)
         return plan
+
+    def settle(self) -> None:
+        """Make the gold that is not made yet: batches come to an end here."""
+        progress = self._progress(_BROKERS)
+        if progress.stale:
+            self._gold.settle(progress.stale, progress.batch, self._known().names)
+            self._store.put(replace(progress, stale=()))
 
     def copy(self, folder: Path, alone: int = RECORDS) -> Plan:
         """Make all tables of records that another run has kept; return the one batch.
@@ -247,7 +257,7 @@ class Job:
         rows = t.decoded(self._store.read_batch(d.RAW, batch), self._known().generations)
         rows = rows.persist()
         try:
-            counts = _counted(t.counts(rows))
+            counts = t.counts(rows)
             for table in d.SILVER:
                 if counts.get(table.name):
                     part = _filed(t.part(rows, table), counts[table.name])
@@ -280,53 +290,18 @@ class Job:
     def _append(self, table: Table, rows: Iterable[Row], batch: int) -> None:
         self._store.append(table, t.arrow_of(table, list(rows)), batch)
 
-    def _finish(self, progress: Progress, plan: Plan, changed: Iterable[str]) -> None:
+    def _finish(self, progress: Progress, plan: Plan, changed: Collection[str]) -> None:
         """Make gold, unless more waits to be read, and say that the batch is done."""
+        self._gold.changed(changed)
         stale = tuple(sorted({*progress.stale, *changed}))
-        if not plan.more and stale:
-            self._gold(stale, plan.batch)
-            stale = ()
-        self._store.put(
-            Progress(
-                batch=plan.batch, ends=after(progress, plan), stale=stale, source=progress.source
-            )
-        )
+        done = replace(progress, batch=plan.batch, ends=after(progress, plan), stale=stale)
+        self._store.put(done if plan.more else self._gilded(done))
 
-    # -- gold --------------------------------------------------------------------------------
-
-    def _gold(self, stale: Iterable[str], batch: int) -> None:
-        f = functions()
-        numbers: dict[str, list[int]] = {_OFFSETS: [], _CLAIMS: []}
-        for part in stale:
-            kind, _, number = part.rpartition("-")
-            numbers[kind].append(int(number))
-        if numbers[_OFFSETS]:
-            here = f.col("log_partition").isin(*numbers[_OFFSETS])
-            silver = (d.GENERATION, d.MEMBER, d.ASSIGNMENT, d.COMMIT_LOG)
-            read = {each.name: self._store.read(each, batch).where(here) for each in silver}
-            read[d.LOG_END.name] = self._store.read(d.LOG_END, batch)
-            self._replace(t.groups_gold(read, self._known().names), _OFFSETS)
-        if numbers[_CLAIMS]:
-            raw = self._store.read(d.RAW, batch)
-            raw = raw.where(f.col("log_partition").isin(*numbers[_CLAIMS]))
-            self._replace(t.claims_gold({d.RAW.name: raw}), _CLAIMS)
-
-    def _replace(self, rows: t.Frame, kind: str) -> None:
-        rows = rows.persist()
-        try:
-            counts = _counted(rows.groupBy(TAG).count())
-            small = sum(counts.values()) <= _SMALL
-            whole = rows.toArrow() if small else None
-            for table in d.GOLD:
-                if counts.get(table.name):
-                    part = t.part_of(whole, table) if small else t.part(rows, table)
-                    self._store.replace(table, part, kind)
-        finally:
-            rows.unpersist()
-
-
-def _counted(rows: t.Frame) -> dict[str, int]:
-    return {name: count for name, count in rows.collect()}  # noqa: C416 - rows are tuples
+    def _gilded(self, progress: Progress) -> Progress:
+        if not progress.stale:
+            return progress
+        names = self._known().names
+        return replace(progress, stale=self._gold.go_on(progress.stale, progress.batch, names))
 
 
 def _standing(silver: Mapping[str, Any]) -> tuple[list[Row], list[Row]]:
@@ -347,7 +322,7 @@ def _filed(rows: t.Frame, count: int) -> t.Frame:
 
 
 def _part(src: str, number: object) -> str:
-    return f"{_OFFSETS if src == OFFSETS_TOPIC else _CLAIMS}-{number}"
+    return f"{OFFSETS if src == OFFSETS_TOPIC else CLAIMS}-{number}"
 
 
 def _parts(plan: Plan) -> set[str]:

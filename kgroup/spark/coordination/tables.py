@@ -148,11 +148,16 @@ def _tagged(rows: Frame, table: Table) -> Frame:
     return rows.where(functions().col(TAG) == table.name).select(f"{table.name}.*")
 
 
-def counts(rows: Frame) -> Frame:
-    """Return the name of each silver table, and how many rows of it are in `decoded`."""
+def counts(rows: Frame) -> dict[str, int]:
+    """Return name of a silver table -> its rows in `decoded`."""
     f = functions()
     names = f.expr(f"if({REST} is null, array('{d.COMMIT_LOG.name}'), {REST}.{TAG})")
-    return rows.select(f.explode(names).alias(TAG)).groupBy(TAG).count()
+    return counts_of(rows.select(f.explode(names).alias(TAG)))
+
+
+def counts_of(rows: Frame) -> dict[str, int]:
+    """Return name of a table -> its rows in rows of several."""
+    return {name: count for name, count in rows.groupBy(TAG).count().collect()}  # noqa: C416
 
 
 def silver_of(raw: Any, generations: Mapping[str, int]) -> dict[str, Any]:  # noqa: ANN401 - pyarrow's
