@@ -22,11 +22,11 @@ from kgroup.marshal.messages import Extension, Kind, Message, encode, write_exte
 from kgroup.spark.coordination import asking
 from kgroup.spark.coordination import declared as d
 from kgroup.spark.coordination.alarms import Alarms
+from kgroup.spark.coordination.beating import Limits
 from kgroup.spark.coordination.job import Job
 from kgroup.spark.coordination.schema import Row
 from kgroup.spark.coordination.store import Store
 from kgroup.spark.coordination.tables import TOPICS, arrow_of
-from kgroup.spark.coordination.watching import Limits
 from kgroup.spark.counting import Span
 from kgroup.sync import Consumer
 from kgroup.testing.kafka import RealKafka, create_topic

@@ -27,12 +27,12 @@ from kgroup.spark.connecting import OF_MEMBERS
 from kgroup.spark.coordination import asking
 from kgroup.spark.coordination import declared as d
 from kgroup.spark.coordination.alarms import Alarms
+from kgroup.spark.coordination.beating import Limits
 from kgroup.spark.coordination.job import Job
 from kgroup.spark.coordination.kept import Kept
 from kgroup.spark.coordination.schema import Row
 from kgroup.spark.coordination.silver import OFFSETS_TOPIC
 from kgroup.spark.coordination.store import Store
-from kgroup.spark.coordination.watching import Limits
 from kgroup.spark.counting import Span
 from kgroup.spark.options import REFUSED
 from kgroup.spark.table import functions, open_session, told_plainly

@@ -9,10 +9,11 @@ from pyarrow import dataset
 
 from kgroup.spark.coordination import declared as d
 from kgroup.spark.coordination.alarms import Alarms
+from kgroup.spark.coordination.beating import MISSING, ZOMBIE, Limits
 from kgroup.spark.coordination.schema import Row, Table
 from kgroup.spark.coordination.store import Store
 from kgroup.spark.coordination.tables import arrow_of
-from kgroup.spark.coordination.watching import MISSING, STUCK, ZOMBIE, Limits
+from kgroup.spark.coordination.watching import STUCK
 from tests.spark.claims import Claims
 from tests.spark.coordinator import T0
 

@@ -4,19 +4,22 @@ import pickle
 from collections.abc import Iterable, Iterator
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 from kgroup.marshal.messages import Kind
+from kgroup.spark.coordination.beating import MISSING, ZOMBIE, Limits
+from kgroup.spark.coordination.declared import COMMIT_LOG, LOOKS, RAW
 from kgroup.spark.coordination.schema import Row
 from kgroup.spark.coordination.silver import RawRecord
+from kgroup.spark.coordination.tables import arrow_of
 from kgroup.spark.coordination.watching import (
+    COLUMNS,
     COMMIT,
     LOOK,
-    MISSING,
     RECORD,
     STUCK,
-    ZOMBIE,
-    Limits,
+    Piece,
     Watch,
 )
 from tests.spark.claims import Claims
@@ -25,24 +28,34 @@ from tests.spark.coordinator import T0
 LIMITS = Limits(silent=0.75, stuck=60_000)
 
 
-def look(batch: int, at: float, high: int | None = None, partition: int = 0) -> Row:
+_TABLES = {RECORD: RAW, COMMIT: COMMIT_LOG, LOOK: LOOKS}
+
+
+def piece(batch: int, order: int, row: Row) -> Piece:
+    table = arrow_of(_TABLES[order], [row]).select(COLUMNS[order])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return Piece(batch, order, sink.getvalue().to_pybytes())
+
+
+def look(batch: int, at: float, high: int | None = None, partition: int = 0) -> Piece:
     """Return a look, `at` seconds from the beginning."""
     ts = T0 + int(at * 1000)
-    place = {"topic": "t", "partition": partition, "ts": ts, "high": high}
-    return {"batch": batch, "order": LOOK, "log_offset": None, **place}
+    return piece(batch, LOOK, {"topic": "t", "partition": partition, "ts": ts, "high": high})
 
 
-def record(batch: int, each: RawRecord) -> Row:
-    return {"batch": batch, "order": RECORD, **each._asdict()}
+def record(batch: int, each: RawRecord) -> Piece:
+    return piece(batch, RECORD, each._asdict())
 
 
-def commit(batch: int, at: float, offset: int | None, log_offset: int, group: str = "g") -> Row:
+def commit(batch: int, at: float, offset: int | None, log_offset: int, group: str = "g") -> Piece:
     place = {"log_partition": 7, "log_offset": log_offset, "append_ts": T0 + int(at * 1000)}
     said = {"group": group, "topic": "t", "partition": 0, "offset": offset}
-    return {"batch": batch, "order": COMMIT, "tombstone": offset is None, **said, **place}
+    return piece(batch, COMMIT, {"tombstone": offset is None, **said, **place})
 
 
-def told(rows: Iterable[Row], *pieces: Iterable[Row]) -> list[Row]:
+def told(rows: Iterable[Piece], *pieces: Iterable[Piece]) -> list[Row]:
     """Return what is told of rows, in one piece or several, with one more look behind them."""
     watch, found = Watch(), []
     for piece in (rows, *pieces, [look(10_000, 0)]):
@@ -133,14 +146,14 @@ def test_a_group_that_is_behind_and_commits_nothing_further_is_told_once() -> No
     ],
     ids=["not behind", "it goes on", "it is deleted", "another partition"],
 )
-def test_other_groups_are_not_told(rows: list[Row]) -> None:
+def test_other_groups_are_not_told(rows: list[Piece]) -> None:
     assert told(rows) == []
 
 
 # -- in pieces -------------------------------------------------------------------------------------
 
 
-def many(random: Random) -> Iterator[Row]:
+def many(random: Random) -> Iterator[Piece]:
     """Yield a long story of one key and one topic, with silences and zombies."""
     log = Claims()
     at, epochs = 0.0, {"web/1": 0, "job/1": 0}
@@ -171,3 +184,11 @@ def test_rows_in_pieces_of_any_size_and_order_or_twice_are_told_alike(seed: int)
     for piece in pieces:
         random.shuffle(piece)
     assert told([], *pieces) == whole
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_heartbeats_like_others_are_told_as_if_each_was_read_in_full(seed: int) -> None:
+    rows = [each for each in many(Random(seed)) if each.order == RECORD]
+    whole = told(each._replace(batch=0) for each in rows)
+    assert {row["kind"] for row in whole} >= {MISSING, ZOMBIE}
+    assert told(each._replace(batch=batch) for batch, each in enumerate(rows)) == whole

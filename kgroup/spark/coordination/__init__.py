@@ -15,6 +15,7 @@
 - `kept`: Tables of a folder without a Spark: the rows of one group
 - `report`: What happened to one group in a span of time
 - `page`: A report as one page of HTML that needs nothing besides itself
+- `beating`: What is told of claims while their log is read
 - `watching`: What is told of groups while their logs are read
 - `gilding`: When gold is made, and of what
 - `alarms`: Live alarms, a streaming query over the tables

@@ -20,11 +20,19 @@ from typing import Any, Final
 
 from kgroup.marshal.rules import MARSHAL_TOPIC
 from kgroup.spark.coordination import declared as d
+from kgroup.spark.coordination.beating import Limits
 from kgroup.spark.coordination.schema import Row, Table, arrow_schema, ddl
-from kgroup.spark.coordination.silver import OFFSETS_TOPIC, RawRecord
+from kgroup.spark.coordination.silver import OFFSETS_TOPIC
 from kgroup.spark.coordination.store import Store, write_file
 from kgroup.spark.coordination.tables import Frame
-from kgroup.spark.coordination.watching import COMMIT, LOOK, RECORD, Limits, Watch
+from kgroup.spark.coordination.watching import (
+    COLUMNS,
+    COMMIT,
+    LOOK,
+    RECORD,
+    Piece,
+    Watch,
+)
 from kgroup.spark.table import functions
 
 _PART: Final = "part"
@@ -55,14 +63,10 @@ def feed(spark: Any, folder: Path, claims: str = MARSHAL_TOPIC) -> Frame:  # noq
     of_look = f.when(
         f.col("topic") == claims, f.concat(f.lit("claims-"), f.col("partition"))
     ).otherwise(of_topic)
-    ends = looks.select("batch", "topic", "partition", "ts", "high", of_look.alias(_PART))
-    moves = commits.select(
-        *("batch", "group", "topic", "partition", "offset", "tombstone"),
-        *("log_partition", "log_offset", "append_ts"),
-        of_topic.alias(_PART),
-    )
+    ends = looks.select("batch", *COLUMNS[LOOK], of_look.alias(_PART))
+    moves = commits.select("batch", *COLUMNS[COMMIT], of_topic.alias(_PART))
     records = raw.where(f.col("src") != OFFSETS_TOPIC).select(
-        "batch", *RawRecord._fields, of_log.alias(_PART)
+        "batch", *COLUMNS[RECORD], of_log.alias(_PART)
     )
     kinds = ((RECORD, records), (COMMIT, moves), (LOOK, ends))
     frames = [frame.withColumn("order", f.lit(order)) for order, frame in kinds]
@@ -84,7 +88,7 @@ def alarms(rows: Frame, limits: Limits | None = None) -> Frame:
         limits: when something is an alarm.
     """
     # Row by row through Spark's own values they would cost fifty times as much.
-    packed = rows.mapInArrow(_packed, f"{_PART} string, rows binary")
+    packed = rows.mapInArrow(_packed, f"{_PART} string, batch int, order int, rows binary")
     return packed.groupBy(_PART).transformWithState(
         statefulProcessor=_processor(limits or Limits()),
         outputStructType=ddl(d.ALARM),
@@ -94,28 +98,25 @@ def alarms(rows: Frame, limits: Limits | None = None) -> Frame:
 
 
 def _packed(batches: Iterable[Any]) -> Iterator[Any]:
-    """Return the rows of each part of a batch as one value."""
+    """Return the rows of each part, job's batch and kind in a batch as one value."""
     import pyarrow as pa  # noqa: PLC0415 - optional
     from pyarrow import compute  # noqa: PLC0415 - optional
 
+    names = [_PART, "batch", "order"]
+    quickly = pa.ipc.IpcWriteOptions(compression="lz4")
     for batch in batches:
-        parts = compute.unique(batch.column(_PART)).drop_null()
-        values = []
-        for part in parts:
-            own = batch.filter(compute.equal(batch.column(_PART), part))
+        whole = pa.Table.from_batches([batch])
+        found = whole.select(names).group_by(names).aggregate([]).drop_null().to_pylist()
+        for piece in found:
+            same = (compute.equal(whole.column(name), piece[name]) for name in names)
+            own = whole.filter(reduce(compute.and_, same)).select(COLUMNS[piece["order"]])
             sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, own.schema) as stream:
-                stream.write_batch(own)
-            values.append(sink.getvalue().to_pybytes())
-        yield pa.RecordBatch.from_pydict({_PART: parts, "rows": pa.array(values, pa.binary())})
-
-
-def _unpacked(values: Iterable[bytes]) -> Iterator[Row]:
-    import pyarrow as pa  # noqa: PLC0415 - optional
-
-    for value in values:
-        with pa.ipc.open_stream(value) as stream:
-            yield from stream.read_all().to_pylist()
+            with pa.ipc.new_stream(sink, own.schema, options=quickly) as stream:
+                stream.write_table(own)
+            piece["rows"] = sink.getvalue().to_pybytes()
+        kinds = [pa.string(), pa.int32(), pa.int32(), pa.binary()]
+        form = pa.schema(list(zip([*names, "rows"], kinds, strict=True)))
+        yield pa.RecordBatch.from_pylist(found, form)
 
 
 def _processor(limits: Limits) -> Any:  # noqa: ANN401 - pyspark's
@@ -134,8 +135,8 @@ def _processor(limits: Limits) -> Any:  # noqa: ANN401 - pyspark's
             kept = self._kept.get()
             # The state store is the query's own; nobody else writes there.
             watch = Watch() if kept is None else pickle.loads(bytes(kept[0]))  # noqa: S301
-            values = (bytes(row["rows"]) for row in rows)
-            found = list(watch.take(_unpacked(values), limits))
+            pieces = (Piece(row["batch"], row["order"], bytes(row["rows"])) for row in rows)
+            found = list(watch.take(pieces, limits))
             if watch.is_empty:
                 self._kept.clear()
             else:
