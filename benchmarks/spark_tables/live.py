@@ -76,6 +76,7 @@ def tail(session: Session, path: Path, rate: int, seconds: float) -> dict[str, A
             stop()
         while _follow(job, brokers, options, done):
             pass
+        job.settle()
         warm = max(done)
         with _committing(kafka.bootstrap, rate, committed) as stop:
             job_until(partial(_follow, job, brokers, options, done), seconds)

@@ -153,8 +153,7 @@ class Job:
             if not plan.ranges:
                 sample = brokers.ends(known.topics)
                 if not self._grown(sample) and not self._looks():
-                    if progress.stale:
-                        self._store.put(self._gilded(progress))
+                    self._rest(progress)
                     return None
             self._store.put(plan)
         changed = _parts(plan)
@@ -296,6 +295,11 @@ class Job:
         stale = tuple(sorted({*progress.stale, *changed}))
         done = replace(progress, batch=plan.batch, ends=after(progress, plan), stale=stale)
         self._store.put(done if plan.more else self._gilded(done))
+
+    def _rest(self, progress: Progress) -> None:
+        """Go on with gold alone."""
+        if progress.stale:
+            self._store.put(self._gilded(progress))
 
     def _gilded(self, progress: Progress) -> Progress:
         if not progress.stale:
