@@ -67,7 +67,7 @@ def main() -> int:
         rows = list(_rows(kafka, Brokers(closing), plan, options.seconds, options.clients))
         document = {
             **environment("kgroup", "aiokafka", "confluent-kafka", "kafka-python"),
-            "broker": kafka.describe(),
+            "broker": kafka.describe().rpartition(", ")[0],
             "members": plan.members,
             "partitions": plan.partitions,
             "rate": plan.rate,
