@@ -69,7 +69,7 @@ SPARK_PYTEST := $(TESTING) -m pytest -q -n 2 --dist loadfile --no-loadscope-reor
 test-spark: $(SPARK_READY) ## run what needs a Spark, on real brokers (9 minutes)
 	@$(SPARK_PYTEST) $(ARGS)
 
-test-spark-long: $(SPARK_READY) ## run the demo with a Spark, also damaged, and the pipeline (7 minutes)
+test-spark-long: $(SPARK_READY) ## run the demo with a Spark, also damaged, and the pipeline (4 minutes)
 	@$(TESTING) -m pytest -q -m "spark and long" tests/spark $(ARGS)
 
 # The oldest Spark that calls all that the source answers; requirements/spark.txt has the newest.

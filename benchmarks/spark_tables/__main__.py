@@ -25,8 +25,8 @@ from benchmarks.spark_tables.making import commits, day
 from kgroup.bench.machine import environment
 from kgroup.spark.coordination import tables as t
 from kgroup.spark.coordination.columns import Columns
-from kgroup.spark.coordination.declared import COMMIT_LOG
-from kgroup.spark.coordination.job import Job
+from kgroup.spark.coordination.declared import COMMIT_LOG, RAW, TABLES
+from kgroup.spark.coordination.job import RECORDS, Job
 from kgroup.spark.coordination.kept import Kept
 from kgroup.spark.coordination.store import Store
 
@@ -82,7 +82,7 @@ def _costs(session: Session, runs: int, work: Callable[[], Any]) -> list[Any]:
 def _decode(session: Session, options: argparse.Namespace) -> list[Case]:
     cases = []
     with folder() as path:
-        batches = list(commits(options.records, 200))
+        batches = list(commits(options.records, 200, logs=50))
         right = sum(compute.sum(_offsets(Columns({}).rows(each))).as_py() for each in batches[:2])
         expected = sum(number // 10_000 for number in range(min(200_000, options.records)))
 
@@ -104,7 +104,22 @@ def _decode(session: Session, options: argparse.Namespace) -> list[Case]:
             lambda: t.decoded(raw).write.format("noop").mode("overwrite").save(),
         )
         cases.append(_case("decode, Spark", size, "commits", found == size, costs))
+        cases.append(_batch(session, Store(session.spark, path / "out"), batches, options.runs))
     return cases
+
+
+def _batch(session: Session, store: Store, batches: list[Any], runs: int) -> Case:
+    """Make silver of a batch as a job does: read, decode and write, in one process."""
+    raw = pa.Table.from_batches(batches).slice(0, RECORDS)
+    store.append(RAW, raw, 0)
+
+    def silver() -> None:
+        for name, rows in t.silver_of(store.arrow_batch(RAW, 0), {}).items():
+            store.append(TABLES[name], rows, 0)
+
+    costs = _costs(session, runs, silver)
+    right = len(store.arrow_batch(COMMIT_LOG, 0)) == len(raw)
+    return _case("raw to silver, a batch of a job", len(raw), "commits", right, costs)
 
 
 def _offsets(said: pa.Array) -> pa.Array:
