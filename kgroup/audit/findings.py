@@ -122,7 +122,9 @@ def find_logs(patterns: Iterable[str | Path]) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def merge_logs(paths: Iterable[Path], skips: Skips | None = None) -> Iterator[Entry | BadLine]:
+def merge_logs(
+    paths: Iterable[Path], skips: Skips | None = None, base: Path = Path()
+) -> Iterator[Entry | BadLine]:
     """Read logs side by side, in order of time; a bad line comes where its file stands.
 
     A file whose name ends in `.gz` is decompressed.
@@ -130,12 +132,13 @@ def merge_logs(paths: Iterable[Path], skips: Skips | None = None) -> Iterator[En
     Args:
         paths: of the logs.
         skips: see `kgroup.journal.codec.read_entries`.
+        base: the folder that paths are relative to, the current one by default.
 
     Raises:
         OSError: a file cannot be read, or not to its end.
     """
     with ExitStack() as stack:
-        files = ((path, stack.enter_context(_opened(path))) for path in paths)
+        files = ((path, stack.enter_context(_opened(base / path))) for path in paths)
         yield from merge_lines(((str(path), _lines(file, path)) for path, file in files), skips)
 
 

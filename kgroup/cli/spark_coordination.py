@@ -163,6 +163,7 @@ def _read(job: Job, asked: Asked, log: Log, common: Common) -> None:
             plan = job.step(brokers, options)
             if plan is None or not plan.more:
                 time.sleep(max(began + asked.trigger - time.monotonic(), 0))
+    _say("making the gold that is left; Ctrl-C again leaves it to the next run")
     job.settle()
 
 

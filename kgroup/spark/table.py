@@ -28,6 +28,7 @@ _SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
 """Of a session that is made here; options of the caller go before them."""
 
 _WHOLE: Final = frozenset({"tinyint", "smallint", "int", "bigint"})
+_TRACEBACK: Final = "Traceback (most recent call last):"
 _READ: Final = "string"
 """A type that is read as numbers; what is none counts as null."""
 
@@ -167,7 +168,7 @@ def _read(spark: Any, table: Table) -> Any:  # noqa: ANN401 - pyspark's
         return frame
     except AnalysisException as error:
         what = "a folder or file that Spark reads" if is_path else "the name of a table, or a path"
-        raise ArgumentError("table", table.name, f"{what} ({_line(error)})") from None
+        raise ArgumentError("table", table.name, f"{what} ({_line(str(error))})") from None
 
 
 def _type(frame: Any, name: str) -> str:  # noqa: ANN401 - pyspark's
@@ -188,8 +189,11 @@ def _number(f: Any, name: str, kind: str) -> Any:  # noqa: ANN401 - pyspark's
     raise ArgumentError("columns", name, f"a column of whole numbers; it is one of {kind}")
 
 
-def _line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+def _line(text: str) -> str:
+    """Return the first line of an error; of one in Python code on a worker, what that raised."""
+    _, found, after = text.rpartition(_TRACEBACK)
+    raised = (line for line in after.splitlines() if line.strip() and not line[0].isspace())
+    return next(raised, "an error in Python code") if found else text.strip().splitlines()[0]
 
 
 @contextmanager
@@ -206,5 +210,5 @@ def told_plainly() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         cause = getattr(error, "java_exception", None)
-        text = _line(error) if cause is None else str(cause.toString()).splitlines()[0]
+        text = _line(str(error) if cause is None else str(cause.toString()))
         raise TableError(f"Spark failed: {text}") from error

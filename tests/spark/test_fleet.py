@@ -13,6 +13,7 @@ from kgroup.audit import Truth, audit
 from kgroup.cli import main
 from kgroup.spark.audit.fleet import Fleet, FleetVerdict
 from kgroup.spark.audit.judge import Law
+from kgroup.spark.table import TableError
 from kgroup.types import TopicPartition
 from tests.audit.histories import tp
 from tests.spark.fleet import PlainRun, recorded, write_group, write_whole
@@ -181,6 +182,27 @@ def test_each_planted_bug_that_members_logged_is_found_also_in_compressed_logs(
     assert {group.group for group in found.groups if not group.clean} == bugs
     assert {group.group for group in found.groups if group.why is None} == {"well"}
     assert [Path(path).name for path in found.empty] == ["empty.jsonl.gz"]
+
+
+def test_a_log_that_cannot_be_read_is_named(spark: Any, tmp_path: Path) -> None:
+    log = write_whole(tmp_path, "cut", PlainRun(Random(1)).go())
+    packed = log.with_suffix(".jsonl.gz")
+    packed.write_bytes(gzip.compress(log.read_bytes())[:-20])
+    with pytest.raises(TableError, match=r"cut\.jsonl\.gz: what is compressed ends too early"):
+        Fleet(spark, [log, packed]).verdict(Law())
+
+
+def test_logs_are_found_wherever_a_program_goes_later(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(tmp_path, "plain", PlainRun(Random(1)).go())
+    write_whole(tmp_path, "lost", FAULTS["lost"](Random(7), 200).entries)
+    monkeypatch.chdir(tmp_path)
+    fleet = Fleet(spark, ["*.jsonl"])
+    monkeypatch.chdir("/")
+    lost, plain = fleet.verdict(Law()).groups
+    assert (lost.clean, lost.files) == (False, ("lost.jsonl",))
+    assert (plain.clean, plain.files) == (True, ("plain.jsonl",))
 
 
 def test_a_person_is_told_which_groups_are_broken(

@@ -1,5 +1,6 @@
 """Gold beside the batches: what is made anew while others go on."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,25 @@ def test_a_log_partition_that_changes_while_its_gold_is_made_stays_stale(store: 
     gilding.go_on(parts(), 0, {})
     gilding.changed(one)
     wait(lambda: gilding.go_on(parts(), 0, {}) == one, "the gold of the others is made")
+
+
+def test_gold_that_could_not_be_made_is_told_and_stays_to_be_made(store: Store) -> None:
+    right, path = list(gold(store)), store.folder / d.STATUS.name
+    shutil.rmtree(path)
+    path.write_text("in the way")
+    gilding = Gilding(store, lambda: 0.0, 30.0)
+    gilding.go_on(parts(), 0, {})
+
+    def failed() -> bool:
+        try:
+            return gilding.go_on(parts(), 0, {}) != parts()
+        except OSError:
+            return True
+
+    wait(failed, "the error comes to light")
+    path.unlink()
+    gilding.settle(parts(), 0, {})
+    assert list(gold(store)) == right
 
 
 def test_gold_that_is_not_due_is_not_made(store: Store) -> None:

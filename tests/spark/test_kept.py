@@ -63,9 +63,28 @@ def kept(folder: Path) -> Path:
     for name, rows in ((SIFTED, 1), (EVENTS, 3)):
         (folder / name).mkdir(parents=True)
         part = folder / name / "part-0.parquet"
-        parquet.write_table(table({"name": ["a"] * rows}), part)
+        parquet.write_table(table({"name": ["a"] * rows, "part": [part.name] * rows}), part)
     list_kept(folder)
     return part
+
+
+def test_a_log_is_not_written_over_by_what_is_kept_of_it(spark: Any, tmp_path: Path) -> None:
+    for name in (EVENTS, SIFTED):
+        (tmp_path / name).mkdir()
+        log = write_whole(tmp_path / name, "plain", PlainRun(Random(1)).go())
+        before = log.read_bytes()
+        with pytest.raises(ConfigError, match=r"plain\.jsonl does not lie in"):
+            Fleet(spark, [log]).keep(tmp_path)
+        assert log.read_bytes() == before
+
+
+def test_what_a_killed_task_left_is_removed(tmp_path: Path) -> None:
+    part = kept(tmp_path)
+    for name, data in (("part-9.parquet", b"half"), ("part-8.parquet", part.read_bytes())):
+        (tmp_path / EVENTS / name).write_bytes(data)
+    list_kept(tmp_path)
+    assert [each.name for each in (tmp_path / EVENTS).iterdir()] == [part.name]
+    assert isinstance(open_logs([tmp_path]), Kept)
 
 
 def versioned(version: int, part: Path) -> None:

@@ -27,6 +27,14 @@ def test_a_plain_log_passes() -> None:
     assert passes([(0.0, found.passed["g"])])
 
 
+def test_what_another_client_wrote_does_not_pass() -> None:
+    started = '"isolated_heartbeats":false'
+    assert started in TEXT
+    found = sieved(TEXT.replace(started, started + ',"client":"java"').splitlines())
+    assert {each.why for each in found.lines} == {"another client wrote a log"}
+    assert found.passed["g"] is None
+
+
 def test_a_log_in_pieces_is_the_same_log() -> None:
     lines = TEXT.splitlines()
     assert sieved(lines[:7], [], lines[7:]) == sieved(lines)

@@ -21,7 +21,7 @@ from kgroup.spark.audit.large import LARGE, LargeGroup, judge_in_shares, too_lar
 from kgroup.spark.audit.logs import LOG, Files, Frame, Log, keep, open_logs
 from kgroup.spark.audit.passing import passes
 from kgroup.spark.audit.sifting import claims_of, lines_of
-from kgroup.spark.table import arrow_function, functions
+from kgroup.spark.table import arrow_function, functions, told_plainly
 from kgroup.types import TopicPartition
 from kgroup.values import dataclass
 
@@ -116,20 +116,27 @@ class Fleet:
         """Write the events as a folder of Parquet, and judge these from now on.
 
         Raises:
-            ConfigError: the events are those of a folder already.
+            ConfigError: the events are those of a folder already, or lie where they would be
+                written.
+            TableError: a log cannot be read, or Spark failed.
         """
         if not isinstance(self._logs, Files):
             raise ConfigError("keep", str(folder), "event logs to write; these are such a folder")
         count = len(self._logs.paths)
-        self._logs = keep(self._spark, self._logs, folder)
+        with told_plainly():
+            self._logs = keep(self._spark, self._logs, folder)
         self._say(f"{count:,} logs are kept in {folder}")
 
     def verdict(self, law: Law) -> FleetVerdict:
         """Judge all groups.
 
         Raises:
-            OSError: a file cannot be read.
+            TableError: a log cannot be read, or Spark failed.
         """
+        with told_plainly():
+            return self._verdict(law)
+
+    def _verdict(self, law: Law) -> FleetVerdict:
         sifted = self._logs.sifted(self._spark)
         if isinstance(self._logs, Files):
             sifted.persist()

@@ -23,6 +23,7 @@ from kgroup.journal.events import (
     CommitStep,
     Delivered,
     Event,
+    MemberStarted,
     OffsetRead,
     OwnershipStep,
     PositionMoved,
@@ -75,6 +76,7 @@ def _value(hint: object) -> str:
 
 _READ: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
+        MemberStarted.KIND: ("client",),
         StateChanged.KIND: ("cause",),
         OffsetRead.KIND: ("claim", "offset"),
         PositionMoved.KIND: ("claim", "offset", "move"),

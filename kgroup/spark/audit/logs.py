@@ -8,9 +8,10 @@ Never: judges, or changes a line.
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
 from kgroup.audit import find_logs, merge_logs
@@ -31,6 +32,8 @@ for the folder has what it found."""
 EVENTS: Final = "events"
 SIFTED: Final = "sifted"
 _LIST: Final = Path("_kgroup", "events.json")
+_COUNTED: Final[Mapping[str, str]] = MappingProxyType({"events": EVENTS, "logs": SIFTED})
+"""What the list counts -> the folder that holds it."""
 _BATCH: Final = 8_192
 _AT_ONCE: Final = 4
 """Tasks for each core, at most: logs are of different sizes, and a task has its cost."""
@@ -86,10 +89,10 @@ def open_logs(logs: Iterable[str | Path]) -> Logs:
     named = [Path(each) for each in logs]
     folders = [each for each in named if each.is_dir()]
     if not folders:
-        return Files(find_logs(named))
+        return Files(find_logs(named), Path.cwd())
     if len(named) > 1:
         raise ConfigError("logs", str(folders[0]), "one folder of events, or logs, not both")
-    return open_kept(folders[0])
+    return open_kept(folders[0].resolve())
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +101,25 @@ class Files:
 
     Args:
         paths: in order of name.
+        base: the folder that they are relative to.
     """
 
     paths: tuple[Path, ...]
+    base: Path
 
     def sifted(self, spark: Any, into: Path | None = None) -> Frame:  # noqa: ANN401 - pyspark's
         """Return what the sieve finds in each log; with a folder, lines are written there."""
         tasks = min(len(self.paths), spark.sparkContext.defaultParallelism * _AT_ONCE)
         names = spark.createDataFrame([(str(path),) for path in self.paths], "name string")
-        found = arrow_function(partial(sift, into), f"struct<{ROW}>").asNondeterministic()
+        found = arrow_function(
+            partial(sift, self.base, into), f"struct<{ROW}>"
+        ).asNondeterministic()
         rows = names.repartition(tasks).select("name", found("name").alias("row"))
         return rows.select("name", "row.*")
 
     def merged(self, logs: Sequence[Log], skips: Skips | None = None) -> Read:
         """Return the entries of some logs, in order of time."""
-        return merge_logs((Path(log.name) for log in logs), skips)
+        return merge_logs((Path(log.name) for log in logs), skips, self.base)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +165,30 @@ class Kept:
 
 
 def keep(spark: Any, files: Files, folder: Path) -> Kept:  # noqa: ANN401 - pyspark's session
-    """Write the events of some logs as a folder of events, over what is there; return it."""
+    """Write the events of some logs as a folder of events, over what is there; return it.
+
+    Raises:
+        ConfigError: a log lies where they are to be written.
+    """
+    folder = folder.resolve()
+    for path in files.paths:
+        inside = (files.base / path).resolve().parents
+        if folder / EVENTS in inside or folder / SIFTED in inside:
+            raise ConfigError("keep", str(folder), f"a folder that {path} does not lie in")
     (folder / _LIST).unlink(missing_ok=True)
     shutil.rmtree(folder / EVENTS, ignore_errors=True)
     (folder / EVENTS).mkdir(parents=True)
-    sifted = files.sifted(spark, folder.resolve() / EVENTS)
+    sifted = files.sifted(spark, folder / EVENTS)
     sifted.write.mode("overwrite").parquet(str(folder / SIFTED))
     return list_kept(folder)
 
 
 def list_kept(folder: Path) -> Kept:
-    """Write what a folder of events holds; it is whole then. Return it."""
+    """Write what a folder of events holds; it is whole then. Return it.
+
+    Parts that no log lies in are removed: a task that was killed left them.
+    """
+    _remove_strays(folder)
     told = {"version": VERSION, **_counts(folder)}
     path = folder / _LIST
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +215,7 @@ def open_kept(folder: Path) -> Kept:
         raise ConfigError("logs", str(folder), expected)
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-        version = int(told["version"])
+        version, counts = int(told["version"]), {what: int(told[what]) for what in _COUNTED}
     except (OSError, ValueError, KeyError, TypeError) as error:
         expected = f"a folder whose {path.name} can be read ({error!r}); --keep writes it anew"
         raise ConfigError("logs", str(folder), expected) from None
@@ -204,8 +224,8 @@ def open_kept(folder: Path) -> Kept:
         expected = f"events of version {VERSION}, not of {version}: {wrote}"
         raise ConfigError("logs", str(folder), expected)
     for what, count in _counts(folder).items():
-        if count != told.get(what):
-            expected = f"{told.get(what):,} {what}, not {count:,}; --keep writes it anew"
+        if count != counts[what]:
+            expected = f"{counts[what]:,} {what}, not {count:,}; --keep writes it anew"
             raise ConfigError("logs", str(folder), expected)
     return Kept(folder)
 
@@ -216,7 +236,17 @@ def _counts(folder: Path) -> dict[str, int]:
     Raises:
         ConfigError: a file in it is damaged.
     """
-    return {"events": _counted(folder / EVENTS), "logs": _counted(folder / SIFTED)}
+    return {what: _counted(folder / each) for what, each in _COUNTED.items()}
+
+
+def _remove_strays(folder: Path) -> None:
+    from pyarrow import dataset  # noqa: PLC0415 - optional
+
+    named = dataset.dataset(folder / SIFTED, format="parquet").to_table(["part"]).column("part")
+    known = set(named.to_pylist())
+    for path in (folder / EVENTS).glob("*.parquet"):
+        if path.name not in known:
+            path.unlink()
 
 
 def _counted(folder: Path) -> int:

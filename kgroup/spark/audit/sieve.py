@@ -77,8 +77,8 @@ class _Life:
     """What the lines of one source come to."""
 
     __slots__ = (
-        "back", "begins", "claims", "counts", "ends", "first", "first_at", "hole", "last_at",
-        "late", "left", "periods", "seq", "source",
+        "back", "begins", "claims", "counts", "ends", "first", "first_at", "foreign", "hole",
+        "last_at", "late", "left", "periods", "seq", "source",
     )  # fmt: skip
 
     def __init__(self, source: Source) -> None:
@@ -88,7 +88,7 @@ class _Life:
         self.first_at = self.last_at = 0.0
         self.begins = self.ends = ""
         self.seq = 0
-        self.hole = self.back = self.left = self.late = False
+        self.hole = self.back = self.left = self.late = self.foreign = False
         self.periods: dict[str, Period] = {}
         self.claims: dict[tuple[str, int, int], Period] = {}
 
@@ -127,6 +127,8 @@ class _Life:
     def _why(self, stored: int) -> str | None:
         started, stopped = MemberStarted.KIND, MemberStopped.KIND
         whole = (self.counts[started], self.counts[stopped], self.begins, self.ends)
+        if self.foreign:
+            return "another client wrote a log"
         if self.hole:
             return "a log has a hole, or is not in order"
         if self.back:
@@ -223,6 +225,10 @@ class Pass:
 Work: TypeAlias = Callable[[_Life, float, Match[str]], None]
 
 
+def _started(life: _Life, at: float, event: Match[str]) -> None:  # noqa: ARG001
+    life.foreign = life.foreign or event[1] is not None
+
+
 def _state(life: _Life, at: float, event: Match[str]) -> None:  # noqa: ARG001
     life.left = life.left or json.loads(event[1]) == _BACK
 
@@ -261,6 +267,7 @@ def _commit(life: _Life, at: float, event: Match[str]) -> None:
 
 _WORK: Final[Mapping[str, Work]] = MappingProxyType(
     {
+        MemberStarted.KIND: _started,
         StateChanged.KIND: _state,
         OwnershipStep.KIND: _ownership,
         OffsetRead.KIND: _offset_read,

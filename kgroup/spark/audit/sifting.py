@@ -89,10 +89,11 @@ class Part:
         self._names, self._lines, self._size = [], [], 0
 
 
-def sift(folder: Path | None, batches: Iterable[Any]) -> Iterator[Any]:
+def sift(base: Path, folder: Path | None, batches: Iterable[Any]) -> Iterator[Any]:
     """Return what the sieve finds in logs, for batches of their names; Arrow in and out.
 
     Args:
+        base: the folder that names are relative to: a worker has another than who named them.
         folder: where their lines are written, None for nowhere.
         batches: names.
 
@@ -113,10 +114,10 @@ def sift(folder: Path | None, batches: Iterable[Any]) -> Iterator[Any]:
     )
     for names in batches:
         if folder is None:
-            rows = [sifted(name, pieces(Path(name))) for name in names.to_pylist()]
+            rows = [sifted(name, pieces(base / name)) for name in names.to_pylist()]
         else:
             with Part(folder) as part:
-                rows = [sifted(name, pieces(Path(name)), part) for name in names.to_pylist()]
+                rows = [sifted(name, pieces(base / name), part) for name in names.to_pylist()]
         yield pa.array(rows, form)
 
 

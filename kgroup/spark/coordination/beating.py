@@ -22,6 +22,8 @@ ZOMBIE: Final = "zombie"
 _KEPT: Final = 3_600_000
 """Milliseconds for which a key is kept that nobody owns."""
 _DIGITS: Final = 18
+_LONGEST: Final = 1024
+"""Bytes of who and what a heartbeat is about; a longer one may be too long for the world."""
 """A number of so many may be too large for its field."""
 
 
@@ -200,7 +202,7 @@ def _beat_of(record: Record) -> _Beat | None:
     who, _, tail = rest.rpartition(b"/")
     if kind != b"Heartbeat" or not (sent.isdigit() and tail.isdigit()):
         return None
-    if len(sent) >= _DIGITS or len(tail) >= _DIGITS:
+    if len(sent) >= _DIGITS or len(tail) >= _DIGITS or len(who) > _LONGEST:
         return None
     headers = record.headers
     if headers and headers[-1][0] == NONCE:

@@ -1,7 +1,8 @@
 """Gold, made anew for the log partitions that changed: with each batch, or beside the batches.
 
 Decides: when gold is made. It is made of all that a log partition ever held, so it takes longer
-from day to day; beside the batches nothing waits for it, and it rests at least as long as it took.
+from day to day; beside the batches they only share cores with it, and it rests at least as long as
+it took.
 Never: says that a log partition is done that changed while its gold was made.
 """
 

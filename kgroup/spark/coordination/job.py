@@ -177,7 +177,7 @@ class Job:
 
     def settle(self) -> None:
         """Make the gold that is not made yet: batches come to an end here."""
-        progress = self._progress(_BROKERS)
+        progress = self._store.progress()
         if progress.stale:
             self._gold.settle(progress.stale, progress.batch, self._known().names)
             self._store.put(replace(progress, stale=()))
@@ -211,6 +211,7 @@ class Job:
         self._silver(0, sum(count for _, _, count in parts), alone)
         changed = {_part(src, number) for src, number, _ in parts}
         self._finish(progress, plan, changed)
+        self.settle()
         return plan
 
     # -- one batch ---------------------------------------------------------------------------

@@ -9,7 +9,6 @@ Never: decides what is in a batch.
 
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, field
 from pathlib import Path
@@ -195,12 +194,14 @@ class Store:
 def write_file(rows: Any, path: Path) -> None:  # noqa: ANN401 - pyarrow's
     """Write Arrow as the one file of a folder, in the place of what is there.
 
-    A file has its name only when it is whole: others may be reading the folder.
+    It takes the place of the one before when it is whole: others may be reading the folder.
     """
     from pyarrow import parquet  # noqa: PLC0415 - optional
 
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(parents=True)
-    new = path / ".part-0.parquet.new"
+    path.mkdir(parents=True, exist_ok=True)
+    new, whole = path / ".part-0.parquet.new", path / "part-0.parquet"
     parquet.write_table(rows, new)
-    new.replace(path / "part-0.parquet")
+    new.replace(whole)
+    for other in path.iterdir():
+        if other != whole:
+            other.unlink()

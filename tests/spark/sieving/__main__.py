@@ -31,7 +31,7 @@ from typing import Any
 
 from kgroup.audit import audit
 from kgroup.journal import decode_entry
-from kgroup.spark.audit import sieve
+from kgroup.spark.audit import belonging, form, passing, sieve
 from kgroup.spark.audit.fleet import Fleet, FleetVerdict
 from kgroup.spark.audit.judge import Law
 from kgroup.spark.table import open_session
@@ -99,8 +99,8 @@ def _note(ledger: Path, found: Found) -> None:
 
 def _sieve() -> str:
     """Return what tells this sieve from others."""
-    files = sorted(Path(str(sieve.__file__)).parent.glob("*.py"))
-    return hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()[:12]
+    files = (str(each.__file__) for each in (belonging, form, passing, sieve))
+    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()[:12]
 
 
 def _shown(ledger: Path) -> set[tuple[int, int]]:
