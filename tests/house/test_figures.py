@@ -5,7 +5,7 @@ from tests.house.figures import circles, rooms
 # 94,000, `kgroup bench`, processing with locks and health, KIP-848 (a third machine of 2,500 lines
 # with a backend, and the coordinator's side of it in the process, where a group may have members of
 # both protocols), and Spark: coordination logs as tables, alarms, and fleets of event logs judged.
-MOST_LINES = 119_800
+MOST_LINES = 119_900
 MOST_FILES = 658
 
 
