@@ -22,8 +22,6 @@ from kgroup.spark.coordination.schema import (
     Table,
     arrow_schema,
     ddl,
-    tagged_ddl,
-    tagged_schema,
 )
 from kgroup.spark.coordination.silver import RawRecord
 from kgroup.spark.coordination.store import Progress, Store
@@ -98,8 +96,6 @@ def test_tables_are_told_to_arrow_as_they_are_to_spark(spark: Any) -> None:
     for table in d.TABLES.values():
         frame = spark.createDataFrame([], ddl(table))
         assert to_arrow_schema(frame.schema).equals(arrow_schema(table))
-    frame = spark.createDataFrame([], tagged_ddl(d.GOLD))
-    assert to_arrow_schema(frame.schema).equals(tagged_schema(d.GOLD))
 
 
 def test_the_tables_of_a_folder_are_those_made_without_a_spark(

@@ -22,9 +22,9 @@ ZOMBIE: Final = "zombie"
 _KEPT: Final = 3_600_000
 """Milliseconds for which a key is kept that nobody owns."""
 _DIGITS: Final = 18
+"""A number of so many may be too large for its field."""
 _LONGEST: Final = 1024
 """Bytes of who and what a heartbeat is about; a longer one may be too long for the world."""
-"""A number of so many may be too large for its field."""
 
 
 class Limits(NamedTuple):

@@ -81,15 +81,6 @@ def ddl(table: Table) -> str:
     return ", ".join(f"`{name}` {kind.value}" for name, kind, _ in table.columns)
 
 
-def tagged_ddl(tables: Iterable[Table]) -> str:
-    """Return the columns of rows of several tables: the name of one, and a struct for each."""
-    structs = (
-        f"`{table.name}` struct<{', '.join(f'`{n}`: {k.value}' for n, k, _ in table.columns)}>"
-        for table in tables
-    )
-    return ", ".join((f"`{TAG}` string", *structs))
-
-
 def arrow_schema(table: Table) -> Any:  # noqa: ANN401 - pyarrow's
     """Return the columns for Arrow."""
     import pyarrow as pa  # noqa: PLC0415 - optional
@@ -98,7 +89,7 @@ def arrow_schema(table: Table) -> Any:  # noqa: ANN401 - pyarrow's
 
 
 def tagged_schema(tables: Iterable[Table]) -> Any:  # noqa: ANN401 - pyarrow's
-    """Return the columns of rows of several tables for Arrow; see `tagged_ddl`."""
+    """Return the columns of rows of several tables for Arrow: one's name, a struct for each."""
     import pyarrow as pa  # noqa: PLC0415 - optional
 
     structs = [
